@@ -1,0 +1,1 @@
+"""Calibration of tip, force/torque sensor, weight and place."""

@@ -1,0 +1,1 @@
+"""Robust estimation of lines, circles, screws and joints from noisy poses: arrays in, results out."""

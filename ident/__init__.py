@@ -1,0 +1,1 @@
+"""Operator-guided identification of articulated objects: workflow, models, user interfaces."""

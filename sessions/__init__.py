@@ -1,0 +1,1 @@
+"""Session files: recording, reading, replaying, importing and reporting."""
