@@ -1,7 +1,7 @@
 """Rigid frames and rotations, vectorised over leading axes.
 
-A frame named ``child2parent`` is a 4×4 homogeneous matrix that takes coordinates in the child's frame to
-coordinates in the parent's. A twist is ``[v, ω]``: translation first, metres and radians. Quaternions are xyzw.
+A frame named ``child2parent`` is a 4×4 homogeneous matrix that takes coordinates in the child's frame to those in
+the parent's. A twist is ``[v, ω]``: translation first, metres and radians. Quaternions are xyzw.
 """
 
 from typing import Any
@@ -38,7 +38,7 @@ def transform(child2parent: ArrayLike, points: ArrayLike) -> Array:
     """Take points (..., 3) from the child's frame to the parent's."""
     f = np.asarray(child2parent, dtype=float)
     p = np.asarray(points, dtype=float)
-    return np.einsum("...ij,...j->...i", f[..., :3, :3], p) + f[..., :3, 3]
+    return np.asarray(np.einsum("...ij,...j->...i", f[..., :3, :3], p) + f[..., :3, 3])
 
 
 def skew(v: ArrayLike) -> Array:
@@ -60,7 +60,7 @@ def rotation_exp(rotation_vector: ArrayLike) -> Array:
     a = np.where(small, 1.0 - angle**2 / 6.0, np.sin(safe) / safe)
     b = np.where(small, 0.5 - angle**2 / 24.0, (1.0 - np.cos(safe)) / safe**2)
     k = skew(w)
-    return np.eye(3) + a * k + b * (k @ k)
+    return np.asarray(np.eye(3) + a * k + b * (k @ k))
 
 
 def rotation_log(rotation: ArrayLike) -> Array:
@@ -160,4 +160,4 @@ def _left_jacobian(w: NDArray[Any]) -> Array:
     b = np.where(small, 0.5 - angle**2 / 24.0, (1.0 - np.cos(safe)) / safe**2)
     c = np.where(small, 1.0 / 6.0 - angle**2 / 120.0, (safe - np.sin(safe)) / safe**3)
     k = skew(w)
-    return np.eye(3) + b * k + c * (k @ k)
+    return np.asarray(np.eye(3) + b * k + c * (k @ k))
