@@ -1,7 +1,7 @@
 """Rigid frames and rotations, vectorised over leading axes.
 
-A frame named ``child2parent`` is a 4×4 homogeneous matrix that takes coordinates in the child's frame to those in
-the parent's. A twist is ``[v, ω]``: translation first, metres and radians. Quaternions are xyzw.
+A frame named ``child2parent`` is a 4×4 homogeneous matrix that takes coordinates in the child's frame to the
+parent's. A twist is ``[v, ω]``: translation first, metres and radians. Quaternions are xyzw.
 """
 
 from typing import Any
