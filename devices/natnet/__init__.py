@@ -1,0 +1,1 @@
+"""OptiTrack motion capture over the NatNet protocol."""
