@@ -109,39 +109,37 @@ class Plan:
 
     def problems(self) -> tuple[str, ...]:
         """Everything that keeps this plan from being measured; empty when it is sound."""
-        found: list[str] = []
+        return tuple(dict.fromkeys(message for _, message in self.located_problems()))
+
+    def located_problems(self) -> list[tuple[int | None, str]]:
+        """Problems, each with the index of the node that was written wrongly."""
+        found: list[tuple[int | None, str]] = []
         if not self.nodes:
-            found.append("the object has no joints; add at least one")
+            found.append((None, "the object has no joints; add at least one"))
         names = [node.name for node in self.nodes]
-        kinds = JOINT_KINDS + HANDLE_KINDS
         for index, node in enumerate(self.nodes):
             if node.name in names[:index]:
-                found.append(f"two nodes are called '{node.name}'; names must differ")
-            if node.name == ROOT:
-                found.append(f"'{ROOT}' names the base of the object; choose another name")
-            if not node.name or not node.name.replace("_", "").replace("-", "").isalnum():
-                found.append(f"'{node.name}' is no usable name; use letters, digits, _ and -")
-            if node.kind not in kinds:
-                found.append(
-                    f"'{node.name}' has the unknown type '{node.kind}'; known are {', '.join(kinds)}"
-                )
+                found.append((index, f"two nodes are called '{node.name}'; names must differ"))
+            found += [(index, message) for message in _node_problems(node)]
             if node.parent != ROOT and node.parent not in names:
+                known = ", ".join([ROOT, *dict.fromkeys(names)])
                 found.append(
-                    f"'{node.name}' hangs on '{node.parent}', which does not exist; "
-                    f"there are {', '.join([ROOT, *dict.fromkeys(names)])}"
+                    (
+                        index,
+                        f"'{node.name}' hangs on '{node.parent}', which does not exist; there are {known}",
+                    )
                 )
             elif node.parent in names and self.node(node.parent).is_handle:
-                found.append(f"'{node.name}' hangs on the handle '{node.parent}'; only joints carry others")
-            if node.radius_m is not None and not 0.0 < node.radius_m < 1.0:
-                found.append(f"'{node.name}' has a radius of {node.radius_m} m; give 0 to 1 m")
-        found.extend(self._cycles(names))
-        return tuple(dict.fromkeys(found))
+                found.append(
+                    (index, f"'{node.name}' hangs on the handle '{node.parent}'; only joints carry others")
+                )
+        return found + self._cycles(names)
 
-    def _cycles(self, names: list[str]) -> list[str]:
+    def _cycles(self, names: list[str]) -> list[tuple[int | None, str]]:
         parents = {node.name: node.parent for node in reversed(self.nodes)}
-        found: list[str] = []
+        found: list[tuple[int | None, str]] = []
         seen: set[str] = set()
-        for start in names:
+        for index, start in enumerate(names):
             path: list[str] = []
             at = start
             while at in parents and at not in path:
@@ -150,7 +148,9 @@ class Plan:
             if at in path and at not in seen:
                 loop = path[path.index(at) :]
                 seen.update(loop)
-                found.append(f"{' → '.join([*loop, at])} is a cycle; one of them must hang on '{ROOT}'")
+                found.append(
+                    (index, f"{' → '.join([*loop, at])} is a cycle; one of them must hang on '{ROOT}'")
+                )
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -173,3 +173,17 @@ class Plan:
                 for n in data.get("nodes", ())
             ),
         )
+
+
+def _node_problems(node: Node) -> list[str]:
+    found: list[str] = []
+    if node.name == ROOT:
+        found.append(f"'{ROOT}' names the base of the object; choose another name")
+    if not node.name.replace("_", "").replace("-", "").isalnum():
+        found.append(f"'{node.name}' is no usable name; use letters, digits, _ and -")
+    if node.kind not in JOINT_KINDS + HANDLE_KINDS:
+        kinds = JOINT_KINDS + HANDLE_KINDS
+        found.append(f"'{node.name}' has the unknown type '{node.kind}'; known are {', '.join(kinds)}")
+    if node.radius_m is not None and not 0.0 < node.radius_m < 1.0:
+        found.append(f"'{node.name}' has a radius of {node.radius_m} m; give 0 to 1 m")
+    return found

@@ -1,0 +1,51 @@
+# `make demo` and `make test` set everything up by themselves; the second time they start at once.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PACKAGES := ident devices fitting sessions calibration
+
+.PHONY: demo test lint check-types check-layers bench soak clean
+
+demo: .venv/ready
+	$(BIN)/ident demo --out out
+
+test: lint .venv/ready-for-tests
+	$(BIN)/python -m pytest
+
+lint: .venv/ready-for-tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/ready-for-bench
+	$(BIN)/python -m bench
+
+soak: .venv/ready-for-bench
+	$(BIN)/python -m bench.soak
+
+clean:
+	rm -rf .venv out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find $(PACKAGES) tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "ident needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/ready: pyproject.toml constraints.txt | .venv/python
+	@echo "Installing ident into .venv (once) ..."
+	$(PIP) install --constraint constraints.txt --editable .
+	@touch $@
+
+.venv/ready-for-tests: pyproject.toml constraints.txt | .venv/python
+	@echo "Installing ident and what its tests need into .venv (once) ..."
+	$(PIP) install --constraint constraints.txt --editable '.[test]'
+	@touch $@ .venv/ready
+
+.venv/ready-for-bench: pyproject.toml constraints.txt | .venv/python
+	@echo "Installing ident and the peers that it is measured against into .venv (once) ..."
+	$(PIP) install --constraint constraints.txt --editable '.[bench]'
+	@touch $@ .venv/ready .venv/ready-for-tests

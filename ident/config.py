@@ -1,0 +1,104 @@
+"""``rig.toml``: the devices of a lab with their addresses, and what counts as a good take."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ident.toml_file import TomlFile
+from ident.workflow.quality import QualityLimits
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+
+
+class Section(BaseModel):
+    """A table of the rig file; a misspelt key is an error, not a default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+
+class Mocap(Section):
+    """Motion capture: OptiTrack Motive through NatNet."""
+
+    driver: Literal["natnet", "natnetclient"] = "natnet"
+    server: str = "127.0.0.1"
+    command_port: Port = 1510
+    data_port: Port = 1511
+    multicast: str | None = None
+    """Group address, for example 239.255.42.99; absent means unicast."""
+    interface: str = ""
+    """Address of the network card that Motive is connected to; empty lets the system choose."""
+    body: str = "gripper"
+    reference: str | None = None
+    """Second tracked body, fixed to the object, in whose frame everything is measured."""
+    max_mean_error_m: Annotated[float, Field(gt=0.0, lt=0.1)] = 0.002
+
+
+class ForceTorque(Section):
+    """ATI force/torque sensor, over the network or a serial line."""
+
+    driver: Literal["netft", "ati_serial"] = "netft"
+    host: str = "192.168.1.1"
+    rdt_port: Port = 49152
+    http_port: Port = 80
+    serial_port: str = ""
+
+
+class Trigger(Section):
+    """Button on the gripper, or pedal."""
+
+    driver: Literal["line", "bytes"] = "bytes"
+    """``line``: an edge on CTS or DSR; ``bytes``: a microcontroller's one-byte messages."""
+    port: str
+
+
+class RigConfig(Section):
+    """A whole rig file."""
+
+    name: str = "rig"
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.80665)
+    """In the world frame, m/s². Motive's own default has y up: (0, -9.80665, 0)."""
+    ft_latency_s: Annotated[float, Field(gt=-1.0, lt=1.0)] = 0.0
+    """How much later the force/torque stream is stamped than the poses; see ``ident check --latency``."""
+    mocap: Mocap = Mocap()
+    ft: ForceTorque | None = None
+    trigger: Trigger | None = None
+    quality: dict[str, float] = {}
+
+    def limits(self) -> QualityLimits:
+        """Limits of a good take, with the rig's own changes."""
+        return QualityLimits(**self.quality)
+
+
+def load_rig(path: Path) -> RigConfig:
+    """Read a rig file; raises one error that lists every problem with its line."""
+    file = TomlFile(path)
+    problems: list[tuple[tuple[str | int, ...], str]] = []
+    config = RigConfig()
+    try:
+        config = RigConfig.model_validate(file.data)
+    except ValidationError as error:
+        problems += [(tuple(item["loc"]), _sentence(dict(item))) for item in error.errors()]
+    known = {f.name for f in fields(QualityLimits)}
+    quality = file.data.get("quality", {})
+    for key in quality if isinstance(quality, dict) else ():
+        if key not in known:
+            problems.append(
+                (("quality", key), f"'{key}' is no quality limit; known are {', '.join(sorted(known))}")
+            )
+    if problems:
+        raise file.refuse(problems)
+    return config
+
+
+def _sentence(item: dict[str, Any]) -> str:
+    where = ".".join(str(part) for part in item["loc"])
+    if item["type"] == "extra_forbidden":
+        return f"'{where}' is unknown; check its spelling"
+    if item["type"] == "missing":
+        return f"'{where}' is missing"
+    value = repr(item["input"])
+    shown = value if len(value) <= 60 else value[:57] + "..."
+    message = str(item["msg"])
+    return f"'{where}' is {shown}: {message[0].lower()}{message[1:]}"
