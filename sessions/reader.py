@@ -1,0 +1,339 @@
+"""Reading sessions back: by time, by take, as streams; also what is left of a damaged one."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sessions import columns, parts
+from sessions import format as fmt
+from sessions.columns import PoseColumns, WrenchColumns
+from sessions.errors import SessionError
+from sessions.runs import Run, runs
+from sessions.scan import ChunkRef, Damage, Scan, scan, unpack_all
+from sessions.take import Take
+
+
+@dataclass(frozen=True, slots=True)
+class Datagram:
+    """One raw datagram as it came over the wire."""
+
+    t_ns: int
+    """Host time of receipt (or sending)."""
+    stream: str
+    """For example ``natnet/data``."""
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One JSON message."""
+
+    t_ns: int
+    content: dict[str, Any]
+
+
+class Session:
+    """A recorded session. Nothing is held open, and nothing is ever written.
+
+    All times are host nanoseconds; windows contain ``t0_ns <= t < t1_ns``, and None means unbounded. Reading
+    goes chunk by chunk, so memory depends on what is asked for and not on the session's length.
+    """
+
+    def __init__(self, scans: list[Scan], missing_parts: Iterable[int] = ()) -> None:
+        self._scans = scans
+        self.path = scans[0].path
+        self.metadata: dict[str, Any] = _metadata(scans[0])
+        self.missing_parts = tuple(missing_parts)
+        """Numbers of parts that should be beside the first and are not."""
+        self._damage = [damage for s in scans for damage in s.damage]
+
+    @property
+    def id(self) -> str:
+        """Identifier shared by all parts."""
+        return str(self.metadata.get("session", ""))
+
+    @property
+    def part_paths(self) -> tuple[Path, ...]:
+        """The session's files."""
+        return tuple(s.path for s in self._scans)
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk, of all parts."""
+        return sum(s.size for s in self._scans)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the recorder ended every part itself; False after a crash, and while recording."""
+        return all(s.closed for s in self._scans)
+
+    @property
+    def damage(self) -> tuple[Damage, ...]:
+        """Unreadable stretches known so far: those found on opening, and chunks found broken since."""
+        return tuple(self._damage)
+
+    @property
+    def t0_ns(self) -> int:
+        """Time of the first message; 0 in an empty session."""
+        return min((c.t0_ns for s in self._scans for c in s.chunks), default=0)
+
+    @property
+    def t1_ns(self) -> int:
+        """Time of the last message; 0 in an empty session."""
+        return max((c.t1_ns for s in self._scans for c in s.chunks), default=0)
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """Names of the recorded rigid bodies."""
+        found = {
+            c.metadata["body"]: None for s in self._scans for c in s.channels.values() if "body" in c.metadata
+        }
+        return tuple(found)
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """Names of the recorded raw streams."""
+        found = {
+            c.metadata["stream"]: None
+            for s in self._scans
+            for c in s.channels.values()
+            if c.encoding == "raw"
+        }
+        return tuple(found)
+
+    # What people and devices said.
+
+    def events(self) -> tuple[Entry, ...]:
+        """The workflow's events, in the order in which they were recorded."""
+        return tuple(self._journal.get(fmt.EVENTS, ()))
+
+    def presses(self) -> tuple[Entry, ...]:
+        """Presses of the trigger."""
+        return tuple(self._journal.get(fmt.PRESSES, ()))
+
+    def device_events(self) -> tuple[Entry, ...]:
+        """What was reported about devices."""
+        return tuple(self._journal.get(fmt.DEVICE_EVENTS, ()))
+
+    def documents(self) -> dict[str, dict[str, Any]]:
+        """The newest version of each document by name: ``rig``, ``object``, ``calibration``, ``model``…"""
+        entries = self._journal.get(fmt.DOCUMENTS, ())
+        return {str(e.content.get("name", "")): dict(e.content.get("content") or {}) for e in entries}
+
+    def takes(self) -> tuple[Take, ...]:
+        """All takes, in the order in which they were recorded."""
+        return tuple(Take.from_json(entry.content) for entry in self._journal.get(fmt.TAKES, ()))
+
+    def take(self, name: str | int) -> Take:
+        """A take by its number, or the last one of a name; raises ``SessionError`` listing what there is."""
+        found = [t for t in self.takes() if name in (t.number, str(t.number), t.name)]
+        if not found:
+            there = ", ".join(f"{t.number} {t.name}" for t in self.takes()) or "none"
+            raise SessionError(f"{self.path} has no take {name!r}. It has: {there}.")
+        return found[-1]
+
+    # Samples.
+
+    def poses(self, body: str, t0_ns: int | None = None, t1_ns: int | None = None) -> PoseColumns:
+        """Poses of a body within a window."""
+        if body not in self.bodies:
+            there = ", ".join(self.bodies) or "none"
+            raise SessionError(f"{self.path} has no body {body!r}. Recorded bodies: {there}.")
+        pieces: list[dict[str, NDArray[Any]]] = []
+        topics = self._topics(lambda c: c.metadata.get("body") == body)
+        for chunk in self._chunks(topics, t0_ns, t1_ns):
+            pieces += _pose_pieces(chunk, t0_ns, t1_ns)
+        return PoseColumns.joined(pieces, columns.empty_columns(0, **columns.POSE_KINDS))
+
+    def wrenches(self, t0_ns: int | None = None, t1_ns: int | None = None) -> WrenchColumns:
+        """Wrenches within a window."""
+        pieces: list[dict[str, NDArray[Any]]] = []
+        topics = self._topics(lambda c: c.topic in (fmt.WRENCH, fmt.WRENCH_STATUS))
+        for chunk in self._chunks(topics, t0_ns, t1_ns):
+            pieces += _wrench_pieces(chunk, t0_ns, t1_ns)
+        return WrenchColumns.joined(pieces, columns.empty_columns(0, **columns.WRENCH_KINDS))
+
+    def datagrams(
+        self, t0_ns: int | None = None, t1_ns: int | None = None, streams: Iterable[str] | None = None
+    ) -> Iterator[Datagram]:
+        """Raw datagrams in order of time; those of one stream keep their order where times are equal."""
+        wanted = set(self.streams if streams is None else streams)
+        topics = self._topics(lambda c: c.encoding == "raw" and c.metadata["stream"] in wanted)
+        waiting: list[Datagram] = []
+        for chunk, next_ns in self._chunks_ahead(topics, t0_ns, t1_ns):
+            for topic, run in chunk:
+                stream = topic.removeprefix(fmt.RAW)
+                waiting += _datagrams(run, stream, t0_ns, t1_ns)
+            waiting.sort(key=lambda d: d.t_ns)
+            ready = len(waiting) if next_ns is None else sum(d.t_ns < next_ns for d in waiting)
+            yield from waiting[:ready]
+            del waiting[:ready]
+
+    # Chunks.
+
+    def _topics(self, wanted: Callable[[Any], bool]) -> dict[Path, dict[int, str]]:
+        """Channels to read, by file: number → topic."""
+        return {s.path: {c.id: c.topic for c in s.channels.values() if wanted(c)} for s in self._scans}
+
+    def _refs(self, t0_ns: int | None, t1_ns: int | None) -> list[ChunkRef]:
+        every = (c for s in self._scans for c in s.chunks)
+        return [
+            c for c in every if (t1_ns is None or c.t0_ns < t1_ns) and (t0_ns is None or c.t1_ns >= t0_ns)
+        ]
+
+    def _chunks(
+        self, topics: dict[Path, dict[int, str]], t0_ns: int | None = None, t1_ns: int | None = None
+    ) -> Iterator[list[tuple[str, Run]]]:
+        for chunk, _ in self._chunks_ahead(topics, t0_ns, t1_ns):
+            yield chunk
+
+    def _chunks_ahead(
+        self, topics: dict[Path, dict[int, str]], t0_ns: int | None, t1_ns: int | None
+    ) -> Iterator[tuple[list[tuple[str, Run]], int | None]]:
+        """Runs of each chunk, with the earliest time that any later chunk holds (None after the last)."""
+        refs = self._refs(t0_ns, t1_ns)
+        earliest: dict[ChunkRef, int | None] = {}
+        soonest: int | None = None
+        for ref in reversed(refs):
+            earliest[ref] = soonest
+            soonest = ref.t0_ns if soonest is None else min(soonest, ref.t0_ns)
+        try:
+            for ref, data in unpack_all(refs, self._damage):
+                names = topics[ref.path]
+                yield [(names[run.channel], run) for run in runs(data, names)], earliest[ref]
+        except OSError as error:
+            raise SessionError(f"Cannot read {self.path} any more: {error.strerror}.") from error
+
+    @cached_property
+    def _journal(self) -> dict[str, list[Entry]]:
+        """All JSON messages by topic; read once, since they are few."""
+        journal: dict[str, list[Entry]] = {}
+        for chunk in self._chunks(self._topics(lambda c: c.encoding == "json")):
+            for topic, run in chunk:
+                entries = journal.setdefault(topic, [])
+                for t_ns, body in zip(run.t_ns.tolist(), run.bodies, strict=True):
+                    content = _json_object(body.tobytes())
+                    if content is not None:
+                        entries.append(Entry(t_ns, content))
+        return journal
+
+
+def open_session(path: str | Path) -> Session:
+    """Open a session by the path of any of its parts.
+
+    Raises ``SessionError`` when the file is missing, empty, foreign or of a future version. A damaged or
+    unfinished session opens with what can be read: see :attr:`Session.damage` and :attr:`Session.closed`.
+    """
+    base = parts.base_path(Path(path))
+    if not base.exists() and Path(path).exists():
+        base = Path(path)
+    first = scan(base)
+    session_id = _metadata(first).get("session")
+    scans, numbers = [first], [1]
+    for number, later in parts.later_parts(base).items():
+        other = scan(later)
+        if _metadata(other).get("session") == session_id:
+            scans.append(other)
+            numbers.append(number)
+    missing = sorted(set(range(1, max(numbers) + 1)) - set(numbers))
+    return Session(scans, missing)
+
+
+def _metadata(found: Scan) -> dict[str, Any]:
+    if not found.metadata:
+        if found.size < 4096 or found.damage:
+            raise SessionError(
+                f"The start of {found.path} is broken ({found.size} bytes): nothing can be read."
+            )
+        raise SessionError(
+            f"{found.path} is an MCAP file of another program. Use `ident import` to make a session of it."
+        )
+    metadata = {}
+    for key, value in found.metadata.items():
+        try:
+            metadata[key] = json.loads(value)
+        except (ValueError, RecursionError):
+            metadata[key] = value
+    version = metadata.get("format")
+    if not isinstance(version, int) or version < 1:
+        raise SessionError(
+            f"{found.path} does not say its format version ({version!r}); its start is damaged."
+        )
+    if version > fmt.VERSION:
+        raise SessionError(
+            f"{found.path} has format {version}; this program reads up to {fmt.VERSION}. Update ident."
+        )
+    return metadata
+
+
+def _json_object(data: bytes) -> dict[str, Any] | None:
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _inside(run: Run, t0_ns: int | None, t1_ns: int | None) -> NDArray[np.bool_]:
+    inside = np.ones(len(run.t_ns), dtype=bool)
+    if t0_ns is not None:
+        inside &= run.t_ns >= t0_ns
+    if t1_ns is not None:
+        inside &= run.t_ns < t1_ns
+    return inside
+
+
+def _datagrams(run: Run, stream: str, t0_ns: int | None, t1_ns: int | None) -> Iterator[Datagram]:
+    inside = _inside(run, t0_ns, t1_ns)
+    for t_ns, body in zip(run.t_ns[inside].tolist(), run.bodies[inside], strict=True):
+        yield Datagram(t_ns, stream, body.tobytes())
+
+
+def _paired(chunk: list[tuple[str, Run]], companion: str) -> Iterator[tuple[Run, Run | None]]:
+    """Runs of samples, each with the run of its companion topic that describes it row for row."""
+    mains = [run for topic, run in chunk if not topic.endswith(companion)]
+    others = [run for topic, run in chunk if topic.endswith(companion)]
+    for main in mains:
+        match = next((o for o in others if np.array_equal(o.t_ns, main.t_ns)), None)
+        yield main, match
+
+
+def _pose_pieces(
+    chunk: list[tuple[str, Run]], t0_ns: int | None, t1_ns: int | None
+) -> Iterator[dict[str, NDArray[Any]]]:
+    for run, companion in _paired(chunk, "/tracking"):
+        body = run.view(fmt.POSE)
+        if body is None:
+            continue
+        piece = columns.empty_columns(len(run.t_ns), **columns.POSE_KINDS)
+        piece |= {"t_ns": run.t_ns, "sequence": run.sequence, "received_ns": run.publish_ns}
+        piece |= {"positions": body["position"], "quaternions": body["quaternion"]}
+        tracking = companion.view(fmt.TRACKING) if companion else None
+        if tracking is not None:
+            piece |= {"states": tracking["state"], "sequence": tracking["sequence"]}
+            piece |= {"mean_error": tracking["mean_error"], "ticks": tracking["ticks"]}
+        inside = _inside(run, t0_ns, t1_ns)
+        yield {name: column[inside] for name, column in piece.items()}
+
+
+def _wrench_pieces(
+    chunk: list[tuple[str, Run]], t0_ns: int | None, t1_ns: int | None
+) -> Iterator[dict[str, NDArray[Any]]]:
+    for run, companion in _paired(chunk, "/status"):
+        body = run.view(fmt.WRENCH_BODY)
+        if body is None:
+            continue
+        piece = columns.empty_columns(len(run.t_ns), **columns.WRENCH_KINDS)
+        piece |= {"t_ns": run.t_ns, "sequence": run.sequence, "received_ns": run.publish_ns}
+        piece |= {"wrench": body["wrench"], "valid": np.ones(len(body), dtype=bool)}
+        status = companion.view(fmt.STATUS) if companion else None
+        if status is not None:
+            piece |= {"status": status["status"], "valid": status["valid"], "sequence": status["sequence"]}
+        inside = _inside(run, t0_ns, t1_ns)
+        yield {name: column[inside] for name, column in piece.items()}
