@@ -1,0 +1,283 @@
+"""One host clock, and maps from the devices' own clocks onto it. All times are integer nanoseconds."""
+
+import math
+import time
+from collections import deque
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAX_STAMP_AGE_NS = 10_000_000_000
+"""Datagrams do not wait longer in a socket that is being read; an older stamp means a stepped clock."""
+
+
+class HostClock:
+    """The application's clock: wall time when it was made, monotonic from then on.
+
+    A stepped wall clock does it no harm. With a speed of 10 the application lives ten times faster than the
+    wall clock; simulated devices that run at the same speed then still show their true rates.
+    """
+
+    def __init__(self, speed: float = 1.0) -> None:
+        if not 0.0 < speed < float("inf"):
+            raise ValueError(f"the speed of a clock is a positive number, not {speed}")
+        self.speed = speed
+        self._monotonic_start_ns = time.monotonic_ns()
+        self._start_ns = time.time_ns()
+
+    def now_ns(self) -> int:
+        """Return the host time."""
+        return self.at_monotonic(time.monotonic_ns())
+
+    def at_monotonic(self, monotonic_ns: int) -> int:
+        """Return the host time at a reading of ``time.monotonic_ns``."""
+        elapsed_ns = monotonic_ns - self._monotonic_start_ns
+        return self._start_ns + (elapsed_ns if self.speed == 1.0 else round(elapsed_ns * self.speed))
+
+    def from_kernel_stamp(self, realtime_ns: int) -> int:
+        """Return the host time of a kernel receive stamp, which is on the wall clock.
+
+        Call it at once after reading the stamp: it is converted by its age, so that only a step of the wall
+        clock during that age could disturb it. The age would then be negative or long, and counts as none.
+        """
+        age_ns = time.time_ns() - realtime_ns
+        if not 0 <= age_ns <= MAX_STAMP_AGE_NS:
+            age_ns = 0
+        return self.at_monotonic(time.monotonic_ns() - age_ns)
+
+    def real_s(self, host_s: float) -> float:
+        """Return how many seconds of real time a span of host time takes."""
+        return host_s / self.speed
+
+
+class EchoSync:
+    """Maps a device's ticks to host time from echo exchanges.
+
+    An exchange brackets one reading of the device clock between the host times of asking and answering. Its
+    midpoint is off by at most half of what the round trip exceeds the shortest one, so quick exchanges weigh
+    most. Offset and drift come from a weighted fit over minutes; a prior on the drift keeps the first seconds
+    calm.
+    """
+
+    DRIFT_PRIOR = 100e-6
+    """Standard deviation of a quartz clock's rate error."""
+    STEP_NS = 5_000_000
+    """An exchange off the map by more than its own doubt and this much means that the clock was stepped."""
+
+    def __init__(self, clock_hz: int, exchanges: int = 600) -> None:
+        if clock_hz <= 0:
+            raise ValueError(f"a clock has a positive frequency, not {clock_hz} Hz")
+        self.clock_hz = clock_hz
+        self.steps = 0
+        """How often the device clock jumped, so that the map had to start anew."""
+        self._exchanges: deque[tuple[int, int, int]] = deque(maxlen=exchanges)
+        self._map: tuple[int, int, float] | None = None
+        self._drift = 0.0
+        self._best_ns = 0
+
+    @property
+    def ready(self) -> bool:
+        """Whether ticks can be mapped."""
+        return self._map is not None
+
+    @property
+    def exchanges(self) -> int:
+        """Exchanges that the map rests on."""
+        return len(self._exchanges)
+
+    @property
+    def drift_ppm(self) -> float:
+        """How much faster the device clock runs than its stated frequency, parts per million."""
+        return -self._drift * 1e6
+
+    @property
+    def round_trip_ns(self) -> int:
+        """Shortest round trip, nanoseconds."""
+        return self._best_ns
+
+    @property
+    def offset_ns(self) -> int:
+        """Host time at the device's tick 0; 0 while unknown."""
+        return self.to_host(0) if self.ready else 0
+
+    def add(self, sent_ns: int, ticks: int, received_ns: int) -> None:
+        """Take in one exchange: asked at a host time, the device clock's answer, received at a host time."""
+        round_trip_ns = received_ns - sent_ns
+        if round_trip_ns < 0:
+            return
+        middle_ns = sent_ns + round_trip_ns // 2
+        if self._map is not None:
+            doubt_ns = round_trip_ns // 2 + self.STEP_NS
+            if abs(self.to_host(ticks) - middle_ns) > doubt_ns:
+                self._exchanges.clear()
+                self.steps += 1
+        self._exchanges.append((ticks, middle_ns, round_trip_ns))
+        self._fit()
+
+    def to_host(self, ticks: int) -> int:
+        """Return the host time, nanoseconds, of a reading of the device clock."""
+        if self._map is None:
+            raise ValueError("no echo exchange has been made yet")
+        ticks_ref, host_ref_ns, ns_per_tick = self._map
+        return host_ref_ns + round((ticks - ticks_ref) * ns_per_tick)
+
+    def _fit(self) -> None:
+        """Weighted least squares for offset and drift, about the newest exchange."""
+        ticks_ref, host_ref_ns, _ = self._exchanges[-1]
+        nominal = 1e9 / self.clock_hz
+        device_ns = np.array([(ticks - ticks_ref) * nominal for ticks, _, _ in self._exchanges])
+        host_ns = np.array([float(middle - host_ref_ns) for _, middle, _ in self._exchanges])
+        trips_ns = np.array([float(trip) for _, _, trip in self._exchanges])
+        best = float(trips_ns.min())
+        sigma = np.maximum(1_000.0, 0.05 * best) + (trips_ns - best) / 2.0
+        weight = sigma**-2
+        x_mean = np.average(device_ns, weights=weight)
+        y_mean = np.average(host_ns - device_ns, weights=weight)
+        x, y = device_ns - x_mean, host_ns - device_ns - y_mean
+        drift = float((weight * x * y).sum() / ((weight * x * x).sum() + self.DRIFT_PRIOR**-2))
+        offset = float(y_mean - drift * x_mean)
+        self._drift = drift
+        self._best_ns = round(best)
+        self._map = (ticks_ref, host_ref_ns + round(offset), nominal * (1.0 + drift))
+
+
+class SequenceClock:
+    """Maps a device's sample counter to host time by the lower envelope of the receive times.
+
+    A datagram is never early, so the line that lies below all receive times and as close to them as possible
+    is the counter's time plus the shortest delay. It rests on the quickest datagram of each quarter second of
+    the last minute. A counter that restarts or stands still begins a new line; one that runs on during an
+    outage keeps the old one.
+    """
+
+    BLOCK_NS = 250_000_000
+    BLOCKS = 240
+    WARM_UP = 8
+    """Samples, at least, for the first guess of the rate."""
+    EARLY_NS = -50_000_000
+    """No datagram undercuts the line by this much unless the counter jumped."""
+    LATE_NS = 100_000_000
+    LATE_BLOCKS = 8
+    """Two seconds in which every datagram is later than this mean that the counter stood still."""
+    LOST_NS = 10_000_000_000
+    """A datagram later than this cannot belong to the line."""
+
+    def __init__(self, modulus: int = 1 << 32) -> None:
+        self.splits = 0
+        """How often a new line was begun."""
+        self._modulus = modulus
+        self._last = 0
+        self._count = 0
+        self._origin_ns: int | None = None
+        self._period_ns = 0.0
+        self._offset_ns = 0.0
+        self._first: list[_Point] = []
+        self._supports: deque[_Point] = deque(maxlen=self.BLOCKS)
+        self._quickest: tuple[float, _Point] = (0.0, (0, 0))
+        self._block_end_ns = 0
+        self._late_blocks = 0
+
+    @property
+    def rate_hz(self) -> float:
+        """Counts per second of host time; 0 while unknown."""
+        return 1e9 / self._period_ns if self._period_ns > 0.0 else 0.0
+
+    def stamp(self, sequence: NDArray[np.int64], received_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Take in samples in order and return their host times (n,), none later than its receipt."""
+        pairs = zip(sequence.tolist(), received_ns.tolist(), strict=True)
+        return np.array([self.add(s, r) for s, r in pairs], dtype=np.int64)
+
+    def add(self, sequence: int, received_ns: int) -> int:
+        """Take in one sample and return its host time, never later than its receipt."""
+        if self._origin_ns is None:
+            return self._begin(sequence, received_ns)
+        step = (sequence - self._last + self._modulus // 2) % self._modulus - self._modulus // 2
+        count = self._count + step
+        since_ns = received_ns - self._origin_ns
+        if self._period_ns == 0.0:
+            return self._warm_up(sequence, count, received_ns)
+        late_ns = since_ns - self._offset_ns - count * self._period_ns
+        restarted = step * self._period_ns < self.EARLY_NS
+        if restarted or not self.EARLY_NS < late_ns < self.LOST_NS or self._late_blocks >= self.LATE_BLOCKS:
+            self.splits += 1
+            return self._begin(sequence, received_ns)
+        self._last, self._count = sequence, count
+        if late_ns < 0.0:
+            self._offset_ns += late_ns
+            late_ns = 0.0
+        if late_ns < self._quickest[0]:
+            self._quickest = late_ns, (count, since_ns)
+        if since_ns >= self._block_end_ns:
+            self._end_block(since_ns)
+        return received_ns - round(late_ns)
+
+    def _begin(self, sequence: int, received_ns: int) -> int:
+        """Start a new line; a rate found before stays as the first guess."""
+        self._origin_ns = received_ns
+        self._last, self._count = sequence, 0
+        self._offset_ns = 0.0
+        self._first = [(0, 0)]
+        self._supports.clear()
+        self._late_blocks = 0
+        self._next_block(0)
+        return received_ns
+
+    def _next_block(self, since_ns: int) -> None:
+        self._quickest = math.inf, (0, 0)
+        self._block_end_ns = since_ns + self.BLOCK_NS
+
+    def _warm_up(self, sequence: int, count: int, received_ns: int) -> int:
+        """Gather the first quarter second; until the rate is known the receive time must do."""
+        since_ns = received_ns - (self._origin_ns or 0)
+        self._last, self._count = sequence, count
+        self._first.append((count, since_ns))
+        if since_ns >= self._block_end_ns and len(self._first) >= self.WARM_UP and count > 0:
+            edge = _supporting_edge(sorted(self._first))
+            self._supports.extend(edge)
+            self._first = []
+            self._follow()
+            self._next_block(since_ns)
+        return received_ns
+
+    def _end_block(self, since_ns: int) -> None:
+        late_ns, point = self._quickest
+        self._late_blocks = self._late_blocks + 1 if late_ns > self.LATE_NS else 0
+        if math.isfinite(late_ns):
+            self._supports.append(point)
+            self._follow()
+        self._next_block(since_ns)
+
+    def _follow(self) -> None:
+        """Lay the line through the edge of the lower hull under the middle of the supporting points."""
+        edge = _supporting_edge(sorted(self._supports))
+        (count, since_ns), (count_2, since_2_ns) = edge[0], edge[-1]
+        if count_2 > count and since_2_ns > since_ns:
+            self._period_ns = (since_2_ns - since_ns) / (count_2 - count)
+        self._offset_ns = since_ns - count * self._period_ns
+
+
+_Point = tuple[int, int]
+"""Counts and nanoseconds since the line began."""
+
+
+def _supporting_edge(points: list[_Point]) -> list[_Point]:
+    """Return the edge (or only point) of the lower hull of sorted points under their mean count.
+
+    Of all lines below the points it is the one with the smallest sum of distances.
+    """
+    hull: list[_Point] = []
+    for x, y in points:
+        while len(hull) >= 2:
+            (x0, y0), (x1, y1) = hull[-2:]
+            if (x1 - x0) * (y - y0) > (y1 - y0) * (x - x0):
+                break
+            hull.pop()
+        if hull and hull[-1][0] == x:
+            continue
+        hull.append((x, y))
+    mean = sum(x for x, _ in points) / len(points)
+    for left, right in pairwise(hull):
+        if right[0] >= mean:
+            return [left, right]
+    return hull[-1:]
