@@ -14,6 +14,7 @@ from sessions import columns, parts
 from sessions import format as fmt
 from sessions.columns import PoseColumns, WrenchColumns
 from sessions.errors import SessionError
+from sessions.info import SessionInfo, summarise
 from sessions.runs import Run, runs
 from sessions.scan import ChunkRef, Damage, Scan, scan, unpack_all
 from sessions.take import Take
@@ -174,6 +175,16 @@ class Session:
             ready = len(waiting) if next_ns is None else sum(d.t_ns < next_ns for d in waiting)
             yield from waiting[:ready]
             del waiting[:ready]
+
+    def datagram_times(self, stream: str) -> NDArray[np.int64]:
+        """(n,) times of the datagrams of one stream, ascending."""
+        topics = self._topics(lambda c: c.encoding == "raw" and c.metadata["stream"] == stream)
+        times = [run.t_ns for chunk in self._chunks(topics) for _, run in chunk]
+        return np.sort(np.concatenate([np.zeros(0, np.int64), *times]))
+
+    def info(self) -> SessionInfo:
+        """Duration, rates, gaps, takes, size and health; reads the whole session."""
+        return summarise(self)
 
     # Chunks.
 

@@ -1,53 +1,21 @@
 """What is handed to the recorder comes back exactly."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from devices.samples import DeviceEvent, PoseSample, PoseState, Press, WrenchSample
+from devices.samples import PoseSample, WrenchSample
 from sessions import Recorder, RecorderConfig, SessionError, Take, open_session
 
 T0 = 1_700_000_000_123_456_789
+MakePose = Callable[..., PoseSample]
+MakeWrench = Callable[[int], WrenchSample]
 
 
-def pose(i: int, body: str = "gripper") -> PoseSample:
-    state = PoseState.FROZEN if i % 7 == 3 else PoseState.MEASURED
-    t = T0 + i * 8_333_333
-    return PoseSample(
-        t, body, i, (i * 0.1, -1.5, 2e-9), (0.0, 0.6, 0.0, 0.8), 3e-4, state, t + 6_000_000, i * 27_000
-    )
-
-
-def wrench(i: int) -> WrenchSample:
-    t = T0 + i * 1_000_000
-    return WrenchSample(
-        t, i, (1.0 * i, 2.0, 3.0), (0.1, 0.2, 0.3), 0x80020000 if i == 4 else 0, i != 4, t + 100
-    )
-
-
-def record_everything(path: Path, **options: object) -> None:
-    with Recorder(path, metadata={"object": "door", "seed": 1}, **options) as recorder:
-        recorder.document("rig", {"mocap": "127.0.0.1"}, t_ns=T0)
-        recorder.document("rig", {"mocap": "127.0.0.2"}, t_ns=T0 + 1)
-        for i in range(40):
-            recorder.poses([pose(i), pose(i, "Rigid Body 1")])
-            recorder.datagram("natnet/data", T0 + i * 8_333_333 + 6_000_000, bytes([i]) * (100 + i % 3))
-        for i in range(0, 400, 10):
-            recorder.wrenches([wrench(k) for k in range(i, i + 10)])
-        for i in range(400):
-            recorder.datagram("netft/rdt", T0 + i * 1_000_000 + 100, i.to_bytes(4, "big") * 9)
-        recorder.datagram("netft/rdt", T0 + 400_000_000, b"")
-        recorder.event(T0 + 5, {"type": "answer", "text": "Scharnier – größer"})
-        recorder.press(Press(T0 + 6, "pedal", long=True))
-        recorder.device_event(DeviceEvent(T0 + 7, "mocap", "lost", "No frames for 2.0 s."))
-        recorder.take(Take(1, "hinge", "joint", T0, T0 + 200_000_000, {"accepted": True}))
-
-
-def test_everything_comes_back(tmp_path: Path) -> None:
-    path = tmp_path / "door.mcap"
-    record_everything(path)
-    session = open_session(path)
+def test_everything_comes_back(recorded: Path, make_pose: MakePose, make_wrench: MakeWrench) -> None:
+    session = open_session(recorded)
     assert session.closed
     assert session.damage == ()
     assert session.metadata["object"] == "door"
@@ -60,7 +28,7 @@ def test_everything_comes_back(tmp_path: Path) -> None:
     assert session.device_events()[0].content["kind"] == "lost"
     for body in session.bodies:
         poses = session.poses(body)
-        expected = [pose(i, body) for i in range(40)]
+        expected = [make_pose(i, body) for i in range(40)]
         assert poses.t_ns.tolist() == [s.t_ns for s in expected]
         assert poses.positions.tolist() == [list(s.position) for s in expected]
         assert poses.quaternions.tolist() == [list(s.quaternion) for s in expected]
@@ -71,7 +39,7 @@ def test_everything_comes_back(tmp_path: Path) -> None:
         assert poses.mean_error.tolist() == [s.mean_error for s in expected]
         assert poses.poses().shape == (40, 4, 4)
     wrenches = session.wrenches()
-    samples = [wrench(i) for i in range(400)]
+    samples = [make_wrench(i) for i in range(400)]
     assert wrenches.t_ns.tolist() == [s.t_ns for s in samples]
     assert wrenches.wrench.tolist() == [[*s.force, *s.torque] for s in samples]
     assert wrenches.status.tolist() == [s.status for s in samples]
@@ -79,10 +47,8 @@ def test_everything_comes_back(tmp_path: Path) -> None:
     assert wrenches.received_ns.tolist() == [s.received_ns for s in samples]
 
 
-def test_raw_datagrams_come_back_in_time_order(tmp_path: Path) -> None:
-    path = tmp_path / "door.mcap"
-    record_everything(path)
-    session = open_session(path)
+def test_raw_datagrams_come_back_in_time_order(recorded: Path) -> None:
+    session = open_session(recorded)
     datagrams = list(session.datagrams())
     assert len(datagrams) == 441
     assert [d.t_ns for d in datagrams] == sorted(d.t_ns for d in datagrams)
@@ -94,10 +60,8 @@ def test_raw_datagrams_come_back_in_time_order(tmp_path: Path) -> None:
     ]
 
 
-def test_a_window_holds_its_start_and_not_its_end(tmp_path: Path) -> None:
-    path = tmp_path / "door.mcap"
-    record_everything(path)
-    session = open_session(path)
+def test_a_window_holds_its_start_and_not_its_end(recorded: Path) -> None:
+    session = open_session(recorded)
     take = session.take("hinge")
     assert session.wrenches(take.t0_ns, take.t1_ns).sequence.tolist() == list(range(200))
     assert len(session.poses("gripper", T0 + 8_333_333, T0 + 2 * 8_333_333)) == 1
@@ -107,13 +71,13 @@ def test_a_window_holds_its_start_and_not_its_end(tmp_path: Path) -> None:
         session.poses("hand")
 
 
-def test_parts_make_one_session(tmp_path: Path) -> None:
+def test_parts_make_one_session(tmp_path: Path, make_pose: MakePose) -> None:
     path = tmp_path / "door.mcap"
     config = RecorderConfig(part_bytes=20_000)
     with Recorder(path, metadata={}, config=config) as recorder:
         recorder.document("rig", {"name": "lab"})
         for i in range(600):
-            recorder.poses([pose(i)])
+            recorder.poses([make_pose(i)])
             if i % 100 == 99:
                 recorder.sync()
     assert recorder.health().part > 2
@@ -125,9 +89,8 @@ def test_parts_make_one_session(tmp_path: Path) -> None:
     assert open_session(path).missing_parts == (2,)
 
 
-def test_a_session_resumes_in_a_new_part_and_leaves_the_first_alone(tmp_path: Path) -> None:
-    path = tmp_path / "door.mcap"
-    record_everything(path)
+def test_a_session_resumes_in_a_new_part_and_leaves_the_first_alone(recorded: Path) -> None:
+    path = recorded
     before = path.read_bytes()
     with Recorder(path, metadata={}, resume=True) as recorder:
         recorder.event(T0 + 10**12, {"type": "resumed"})
@@ -135,9 +98,8 @@ def test_a_session_resumes_in_a_new_part_and_leaves_the_first_alone(tmp_path: Pa
     assert [e.content["type"] for e in open_session(path).events()] == ["answer", "resumed"]
 
 
-def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
-    path = tmp_path / "door.mcap"
-    record_everything(path)
+def test_nothing_is_overwritten_unasked(recorded: Path) -> None:
+    path = recorded
     with pytest.raises(SessionError, match="never overwritten"):
         Recorder(path, metadata={})
     assert open_session(path).closed
@@ -145,31 +107,33 @@ def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
     assert open_session(path).metadata["again"] is True
 
 
-def test_two_recorders_cannot_share_a_file(tmp_path: Path) -> None:
+def test_two_recorders_cannot_share_a_file(tmp_path: Path, make_pose: MakePose) -> None:
     path = tmp_path / "door.mcap"
     with Recorder(path, metadata={}) as recorder:
         for options in ({}, {"overwrite": True}):
             with pytest.raises(SessionError, match="being recorded by another"):
                 Recorder(path, metadata={}, **options)
-        recorder.poses([pose(0)])
+        recorder.poses([make_pose(0)])
     assert len(open_session(path).poses("gripper")) == 1
 
 
-def test_a_nearly_full_disk_warns_then_stops_with_a_complete_file(tmp_path: Path) -> None:
+def test_a_nearly_full_disk_warns_then_stops_with_a_complete_file(
+    tmp_path: Path, make_pose: MakePose
+) -> None:
     free = [10 << 30]
     recorder = Recorder(tmp_path / "door.mcap", metadata={}, free_bytes=lambda _: free[0])
-    recorder.poses([pose(0)])
+    recorder.poses([make_pose(0)])
     recorder.sync()
     assert recorder.health().warning == ""
     free[0] = 1 << 30
     recorder.sync()
     assert "1.07 GB left" in recorder.health().warning
     free[0] = 1 << 20
-    recorder.poses([pose(1)])
+    recorder.poses([make_pose(1)])
     with pytest.raises(SessionError, match="1 MB left"):
         recorder.sync()
     with pytest.raises(SessionError, match="1 MB left"):
-        recorder.poses([pose(2)])
+        recorder.poses([make_pose(2)])
     with pytest.raises(SessionError, match="1 MB left"):
         recorder.close()
     session = open_session(tmp_path / "door.mcap")
@@ -200,9 +164,9 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         Recorder(tmp_path / "file" / "door.mcap", metadata={})
 
 
-def test_a_closed_recorder_says_so(tmp_path: Path) -> None:
+def test_a_closed_recorder_says_so(tmp_path: Path, make_pose: MakePose) -> None:
     recorder = Recorder(tmp_path / "door.mcap", metadata={})
     recorder.close()
     recorder.close()
     with pytest.raises(SessionError, match="closed"):
-        recorder.poses([pose(0)])
+        recorder.poses([make_pose(0)])
