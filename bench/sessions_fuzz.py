@@ -30,15 +30,11 @@ def record(path: Path, seconds: int) -> None:
             for i in range(second * 120, (second + 1) * 120):
                 t = T0 + i * 8_333_333
                 position = (*rng.normal(0.0, 0.1, 3),)
-                pose = PoseSample(
-                    t, "gripper", i, position, (0.0, 0.0, 0.0, 1.0), 1e-4, PoseState.MEASURED, t, i
-                )
+                pose = PoseSample(t, "gripper", i, position, (0.0, 0.0, 0.0, 1.0), 1e-4, PoseState.MEASURED, t, i)
                 recorder.poses([pose])
                 recorder.datagram("natnet/data", t, rng.bytes(300))
             t_ns = T0 + second * 10**9 + np.arange(1000) * 10**6
-            recorder.wrench_columns(
-                t_ns, second * 1000 + np.arange(1000), rng.normal(size=(1000, 6)), 0, True, t_ns
-            )
+            recorder.wrench_columns(t_ns, second * 1000 + np.arange(1000), rng.normal(size=(1000, 6)), 0, True, t_ns)
             for t in t_ns.tolist():
                 recorder.datagram("netft/rdt", t, rng.bytes(36))
             recorder.take(Take(second + 1, "hinge", "joint", T0 + second * 10**9, T0 + (second + 1) * 10**9))

@@ -50,12 +50,9 @@ def main(count: int) -> None:
         results = [kill_once(Path(folder), rng) for _ in range(count)]
     ages = np.array([age for age, _ in results])
     tails = sum(tail > 0 for _, tail in results)
-    print(
-        f"{count} kills: the oldest lost sample was {ages.max():.3f} s old (median {np.median(ages):.3f} s);"
-    )
-    print(
-        f"{tails} files had a cut-off tail; the reader read all. Limit 0.5 s: {'kept' if ages.max() < 0.5 else 'MISSED'}"
-    )
+    print(f"{count} kills: the oldest lost sample was {ages.max():.3f} s old (median {np.median(ages):.3f} s);")
+    verdict = "kept" if ages.max() < 0.5 else "MISSED"
+    print(f"{tails} files had a cut-off tail; the reader read all. Limit 0.5 s: {verdict}")
 
 
 if __name__ == "__main__":

@@ -53,14 +53,10 @@ def main(seconds: int) -> None:
         elapsed = time.monotonic() - start
         size = path.stat().st_size
         info = open_session(path).info()
-    print(
-        f"{elapsed:.0f} s of {BODIES} bodies at {MOCAP_HZ} Hz + {FT_HZ} Hz: {size / elapsed / 1e6:.2f} MB/s on disk"
-    )
+    print(f"{elapsed:.0f} s of {BODIES} bodies at {MOCAP_HZ} Hz + {FT_HZ} Hz: {size / elapsed / 1e6:.2f} MB/s on disk")
     print(f"writer thread {100 * writer / elapsed:.1f} % of one core (limit 40 %)")
     print(f"resident memory after each 10 s, MB: {', '.join(f'{m:.0f}' for m in memory)}")
-    print(
-        f"all there: {[s.count for s in info.streams if s.name in ('wrench', 'netft/rdt', 'body0', 'natnet/data')]}"
-    )
+    print(f"all there: {[s.count for s in info.streams if s.name in ('wrench', 'netft/rdt', 'body0', 'natnet/data')]}")
 
 
 def _pose(t: int, body: int, k: int) -> PoseSample:

@@ -78,7 +78,7 @@ class Encoder:
     def _poses(self, body: str, samples: Sequence[PoseSample]) -> Iterable[NDArray[Any]]:
         topic = self._topic(body)
         pose = self._channel(topic, fmt.POSE_SCHEMA, "cdr", {"body": body})
-        tracking = self._channel(topic + "/tracking", fmt.TRACKING_SCHEMA, "cdr", {"body": body})
+        tracking = self._channel(topic + fmt.TRACKING_SUFFIX, fmt.TRACKING_SCHEMA, "cdr", {"body": body})
         return fmt.pose_messages(samples, pose, tracking)
 
     def _topic(self, body: str) -> str:

@@ -26,6 +26,8 @@ EVENTS, DOCUMENTS, TAKES = "/events", "/documents", "/takes"
 PRESSES, DEVICE_EVENTS = "/presses", "/device_events"
 WRENCH, WRENCH_STATUS = "/wrench", "/wrench/status"
 POSES, RAW = "/poses/", "/raw/"
+TRACKING_SUFFIX = "/tracking"
+"""Behind the topic of a body's poses: what else is known about each of them."""
 WORLD, SENSOR = "world", "ft_sensor"
 """``frame_id`` of poses and of wrenches."""
 
@@ -48,9 +50,7 @@ SCHEMAS: dict[int, tuple[str, str]] = {
     ),
     WRENCH_SCHEMA: (
         "geometry_msgs/msg/WrenchStamped",
-        _SEPARATOR.join(
-            ["std_msgs/Header header\ngeometry_msgs/Wrench wrench\n", _HEADER, _TIME, _WRENCH, _VECTOR]
-        ),
+        _SEPARATOR.join(["std_msgs/Header header\ngeometry_msgs/Wrench wrench\n", _HEADER, _TIME, _WRENCH, _VECTOR]),
     ),
     TRACKING_SCHEMA: (
         "ident_msgs/msg/Tracking",
@@ -100,9 +100,7 @@ def _stamped(frame_id: str, fields: Sequence[tuple[str, str]]) -> np.dtype[Any]:
 
 POSE = _stamped(WORLD, [("position", "(3,)<f8"), ("quaternion", "(4,)<f8")])
 WRENCH_BODY = _stamped(SENSOR, [("wrench", "(6,)<f8")])
-TRACKING = _cdr(
-    [("sequence", "<i8", 0), ("ticks", "<u8", 8), ("mean_error", "<f8", 16), ("state", "u1", 24)], 25
-)
+TRACKING = _cdr([("sequence", "<i8", 0), ("ticks", "<u8", 8), ("mean_error", "<f8", 16), ("state", "u1", 24)], 25)
 STATUS = _cdr([("sequence", "<i8", 0), ("status", "<u4", 8), ("valid", "?", 12)], 13)
 
 _LITTLE_ENDIAN_CDR = 0x00000100
@@ -174,9 +172,7 @@ class WrenchBatch:
     __slots__ = ("received_ns", "sequence", "status", "t_ns", "valid", "wrench")
     _ORDER = ("t_ns", "sequence", "wrench", "status", "valid", "received_ns")
 
-    def __init__(
-        self, t_ns: Any, sequence: Any, wrench: Any, status: Any, valid: Any, received_ns: Any
-    ) -> None:
+    def __init__(self, t_ns: Any, sequence: Any, wrench: Any, status: Any, valid: Any, received_ns: Any) -> None:
         """Take copies, since the caller may go on writing into its arrays.
 
         ``t_ns``, ``sequence``, ``status``, ``valid``, ``received_ns`` (n,); ``wrench`` (n, 6), force in N

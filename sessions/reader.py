@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sessions import columns, parts
+from devices.buffer import PoseWindow, WrenchWindow
 from sessions import format as fmt
-from sessions.columns import PoseColumns, WrenchColumns
+from sessions import parts
 from sessions.errors import SessionError
 from sessions.info import SessionInfo, summarise
 from sessions.runs import Run, runs
 from sessions.scan import ChunkRef, Damage, Scan, scan, unpack_all
+from sessions.tables import Chunk, inside, pose_window, wrench_window
 from sessions.take import Take
 
 
@@ -42,7 +43,7 @@ class Entry:
 class Session:
     """A recorded session. Nothing is held open, and nothing is ever written.
 
-    All times are host nanoseconds; windows contain ``t0_ns <= t < t1_ns``, and None means unbounded. Reading
+    All times are host nanoseconds; windows contain ``t0_ns <= t <= t1_ns``, and None means unbounded. Reading
     goes chunk by chunk, so memory depends on what is asked for and not on the session's length.
     """
 
@@ -92,20 +93,13 @@ class Session:
     @property
     def bodies(self) -> tuple[str, ...]:
         """Names of the recorded rigid bodies."""
-        found = {
-            c.metadata["body"]: None for s in self._scans for c in s.channels.values() if "body" in c.metadata
-        }
+        found = {c.metadata["body"]: None for s in self._scans for c in s.channels.values() if "body" in c.metadata}
         return tuple(found)
 
     @property
     def streams(self) -> tuple[str, ...]:
         """Names of the recorded raw streams."""
-        found = {
-            c.metadata["stream"]: None
-            for s in self._scans
-            for c in s.channels.values()
-            if c.encoding == "raw"
-        }
+        found = {c.metadata["stream"]: None for s in self._scans for c in s.channels.values() if c.encoding == "raw"}
         return tuple(found)
 
     # What people and devices said.
@@ -141,24 +135,18 @@ class Session:
 
     # Samples.
 
-    def poses(self, body: str, t0_ns: int | None = None, t1_ns: int | None = None) -> PoseColumns:
+    def poses(self, body: str, t0_ns: int | None = None, t1_ns: int | None = None) -> PoseWindow:
         """Poses of a body within a window."""
         if body not in self.bodies:
             there = ", ".join(self.bodies) or "none"
             raise SessionError(f"{self.path} has no body {body!r}. Recorded bodies: {there}.")
-        pieces: list[dict[str, NDArray[Any]]] = []
         topics = self._topics(lambda c: c.metadata.get("body") == body)
-        for chunk in self._chunks(topics, t0_ns, t1_ns):
-            pieces += _pose_pieces(chunk, t0_ns, t1_ns)
-        return PoseColumns.joined(pieces, columns.empty_columns(0, **columns.POSE_KINDS))
+        return pose_window(body, self._chunks(topics, t0_ns, t1_ns), t0_ns, t1_ns)
 
-    def wrenches(self, t0_ns: int | None = None, t1_ns: int | None = None) -> WrenchColumns:
+    def wrenches(self, t0_ns: int | None = None, t1_ns: int | None = None) -> WrenchWindow:
         """Wrenches within a window."""
-        pieces: list[dict[str, NDArray[Any]]] = []
         topics = self._topics(lambda c: c.topic in (fmt.WRENCH, fmt.WRENCH_STATUS))
-        for chunk in self._chunks(topics, t0_ns, t1_ns):
-            pieces += _wrench_pieces(chunk, t0_ns, t1_ns)
-        return WrenchColumns.joined(pieces, columns.empty_columns(0, **columns.WRENCH_KINDS))
+        return wrench_window(self._chunks(topics, t0_ns, t1_ns), t0_ns, t1_ns)
 
     def datagrams(
         self, t0_ns: int | None = None, t1_ns: int | None = None, streams: Iterable[str] | None = None
@@ -194,19 +182,17 @@ class Session:
 
     def _refs(self, t0_ns: int | None, t1_ns: int | None) -> list[ChunkRef]:
         every = (c for s in self._scans for c in s.chunks)
-        return [
-            c for c in every if (t1_ns is None or c.t0_ns < t1_ns) and (t0_ns is None or c.t1_ns >= t0_ns)
-        ]
+        return [c for c in every if (t1_ns is None or c.t0_ns <= t1_ns) and (t0_ns is None or c.t1_ns >= t0_ns)]
 
     def _chunks(
         self, topics: dict[Path, dict[int, str]], t0_ns: int | None = None, t1_ns: int | None = None
-    ) -> Iterator[list[tuple[str, Run]]]:
+    ) -> Iterator[Chunk]:
         for chunk, _ in self._chunks_ahead(topics, t0_ns, t1_ns):
             yield chunk
 
     def _chunks_ahead(
         self, topics: dict[Path, dict[int, str]], t0_ns: int | None, t1_ns: int | None
-    ) -> Iterator[tuple[list[tuple[str, Run]], int | None]]:
+    ) -> Iterator[tuple[Chunk, int | None]]:
         """Runs of each chunk, with the earliest time that any later chunk holds (None after the last)."""
         refs = self._refs(t0_ns, t1_ns)
         earliest: dict[ChunkRef, int | None] = {}
@@ -259,9 +245,7 @@ def open_session(path: str | Path) -> Session:
 def _metadata(found: Scan) -> dict[str, Any]:
     if not found.metadata:
         if found.size < 4096 or found.damage:
-            raise SessionError(
-                f"The start of {found.path} is broken ({found.size} bytes): nothing can be read."
-            )
+            raise SessionError(f"The start of {found.path} is broken ({found.size} bytes): nothing can be read.")
         raise SessionError(
             f"{found.path} is an MCAP file of another program. Use `ident import` to make a session of it."
         )
@@ -273,13 +257,9 @@ def _metadata(found: Scan) -> dict[str, Any]:
             metadata[key] = value
     version = metadata.get("format")
     if not isinstance(version, int) or version < 1:
-        raise SessionError(
-            f"{found.path} does not say its format version ({version!r}); its start is damaged."
-        )
+        raise SessionError(f"{found.path} does not say its format version ({version!r}); its start is damaged.")
     if version > fmt.VERSION:
-        raise SessionError(
-            f"{found.path} has format {version}; this program reads up to {fmt.VERSION}. Update ident."
-        )
+        raise SessionError(f"{found.path} has format {version}; this program reads up to {fmt.VERSION}. Update ident.")
     return metadata
 
 
@@ -291,60 +271,7 @@ def _json_object(data: bytes) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def _inside(run: Run, t0_ns: int | None, t1_ns: int | None) -> NDArray[np.bool_]:
-    inside = np.ones(len(run.t_ns), dtype=bool)
-    if t0_ns is not None:
-        inside &= run.t_ns >= t0_ns
-    if t1_ns is not None:
-        inside &= run.t_ns < t1_ns
-    return inside
-
-
 def _datagrams(run: Run, stream: str, t0_ns: int | None, t1_ns: int | None) -> Iterator[Datagram]:
-    inside = _inside(run, t0_ns, t1_ns)
-    for t_ns, body in zip(run.t_ns[inside].tolist(), run.bodies[inside], strict=True):
+    wanted = inside(run.t_ns, t0_ns, t1_ns)
+    for t_ns, body in zip(run.t_ns[wanted].tolist(), run.bodies[wanted], strict=True):
         yield Datagram(t_ns, stream, body.tobytes())
-
-
-def _paired(chunk: list[tuple[str, Run]], companion: str) -> Iterator[tuple[Run, Run | None]]:
-    """Runs of samples, each with the run of its companion topic that describes it row for row."""
-    mains = [run for topic, run in chunk if not topic.endswith(companion)]
-    others = [run for topic, run in chunk if topic.endswith(companion)]
-    for main in mains:
-        match = next((o for o in others if np.array_equal(o.t_ns, main.t_ns)), None)
-        yield main, match
-
-
-def _pose_pieces(
-    chunk: list[tuple[str, Run]], t0_ns: int | None, t1_ns: int | None
-) -> Iterator[dict[str, NDArray[Any]]]:
-    for run, companion in _paired(chunk, "/tracking"):
-        body = run.view(fmt.POSE)
-        if body is None:
-            continue
-        piece = columns.empty_columns(len(run.t_ns), **columns.POSE_KINDS)
-        piece |= {"t_ns": run.t_ns, "sequence": run.sequence, "received_ns": run.publish_ns}
-        piece |= {"positions": body["position"], "quaternions": body["quaternion"]}
-        tracking = companion.view(fmt.TRACKING) if companion else None
-        if tracking is not None:
-            piece |= {"states": tracking["state"], "sequence": tracking["sequence"]}
-            piece |= {"mean_error": tracking["mean_error"], "ticks": tracking["ticks"]}
-        inside = _inside(run, t0_ns, t1_ns)
-        yield {name: column[inside] for name, column in piece.items()}
-
-
-def _wrench_pieces(
-    chunk: list[tuple[str, Run]], t0_ns: int | None, t1_ns: int | None
-) -> Iterator[dict[str, NDArray[Any]]]:
-    for run, companion in _paired(chunk, "/status"):
-        body = run.view(fmt.WRENCH_BODY)
-        if body is None:
-            continue
-        piece = columns.empty_columns(len(run.t_ns), **columns.WRENCH_KINDS)
-        piece |= {"t_ns": run.t_ns, "sequence": run.sequence, "received_ns": run.publish_ns}
-        piece |= {"wrench": body["wrench"], "valid": np.ones(len(body), dtype=bool)}
-        status = companion.view(fmt.STATUS) if companion else None
-        if status is not None:
-            piece |= {"status": status["status"], "valid": status["valid"], "sequence": status["sequence"]}
-        inside = _inside(run, t0_ns, t1_ns)
-        yield {name: column[inside] for name, column in piece.items()}

@@ -135,9 +135,7 @@ class Recorder:
         if samples:
             self._wrenches(fmt.WrenchBatch.of(samples))
 
-    def wrench_columns(
-        self, t_ns: Any, sequence: Any, wrench: Any, status: Any, valid: Any, received_ns: Any
-    ) -> None:
+    def wrench_columns(self, t_ns: Any, sequence: Any, wrench: Any, status: Any, valid: Any, received_ns: Any) -> None:
         """Decoded wrenches as columns: (n,) each, ``wrench`` (n, 6) force in N then torque in N m."""
         self._wrenches(fmt.WrenchBatch(t_ns, sequence, wrench, status, valid, received_ns))
 
@@ -263,9 +261,7 @@ class Recorder:
         finally:
             if not finished:
                 with self._changed:
-                    self._fail(
-                        f"Recording to {self._writer.path} stopped by a fault of this program; see the log."
-                    )
+                    self._fail(f"Recording to {self._writer.path} stopped by a fault of this program; see the log.")
 
     def _run(self) -> None:
         closing = False
@@ -288,9 +284,7 @@ class Recorder:
                 self._writer.abandon()
                 reason = error.strerror if isinstance(error, OSError) else str(error)
                 with self._changed:
-                    self._fail(
-                        f"Recording to {self._writer.path} stopped: {reason}. What was written is complete."
-                    )
+                    self._fail(f"Recording to {self._writer.path} stopped: {reason}. What was written is complete.")
             with self._changed:
                 self._sync_done = ticket
                 self._changed.notify_all()

@@ -19,7 +19,7 @@ class Take:
     """For example ``joint``, ``handle``, ``tip``, ``weight``."""
     t0_ns: int
     t1_ns: int
-    """Host time; a sample belongs to the take when ``t0_ns <= t < t1_ns``."""
+    """Host time; a sample belongs to the take when ``t0_ns <= t <= t1_ns``."""
     info: Mapping[str, Any] = field(default_factory=dict)
     """Anything else worth keeping, as JSON."""
 

@@ -82,9 +82,7 @@ class PartWriter:
             self._counts[channel] = self._counts.get(channel, 0) + count
         self._first_ns = first if self._first_ns is None else min(first, self._first_ns)
         self._last_ns = max(last, self._last_ns)
-        self._chunk_index.append(
-            _chunk_index(start, len(chunk), indexes, (first, last), len(packed), len(data))
-        )
+        self._chunk_index.append(_chunk_index(start, len(chunk), indexes, (first, last), len(packed), len(data)))
         return self._end - start
 
     def sync(self) -> None:

@@ -14,16 +14,12 @@ T0 = 1_700_000_000_123_456_789
 def pose(i: int, body: str = "gripper") -> PoseSample:
     state = PoseState.FROZEN if i % 7 == 3 else PoseState.MEASURED
     t = T0 + i * 8_333_333
-    return PoseSample(
-        t, body, i, (i * 0.1, -1.5, 2e-9), (0.0, 0.6, 0.0, 0.8), 3e-4, state, t + 6_000_000, i * 27_000
-    )
+    return PoseSample(t, body, i, (i * 0.1, -1.5, 2e-9), (0.0, 0.6, 0.0, 0.8), 3e-4, state, t + 6_000_000, i * 27_000)
 
 
 def wrench(i: int) -> WrenchSample:
     t = T0 + i * 1_000_000
-    return WrenchSample(
-        t, i, (1.0 * i, 2.0, 3.0), (0.1, 0.2, 0.3), 0x80020000 if i == 4 else 0, i != 4, t + 100
-    )
+    return WrenchSample(t, i, (1.0 * i, 2.0, 3.0), (0.1, 0.2, 0.3), 0x80020000 if i == 4 else 0, i != 4, t + 100)
 
 
 def record_everything(path: Path, **options: object) -> None:

@@ -29,9 +29,7 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
         damaged[at:at] = rng.randbytes(rng.randrange(1, 2000))
     elif kind == 5:
         at = rng.randrange(max(1, len(damaged) - 8))
-        damaged[at : at + 8] = rng.choice(
-            [b"\xff" * 8, b"\xff\xff\xff\x7f\0\0\0\0", bytes(8), b"\0\0\0\1\0\0\0\0"]
-        )
+        damaged[at : at + 8] = rng.choice([b"\xff" * 8, b"\xff\xff\xff\x7f\0\0\0\0", bytes(8), b"\0\0\0\1\0\0\0\0"])
     else:
         a, b = rng.randrange(len(damaged)), rng.randrange(len(damaged))
         damaged[a : a + 1000], damaged[b : b + 1000] = damaged[b : b + 1000], damaged[a : a + 1000]

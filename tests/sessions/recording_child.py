@@ -21,9 +21,7 @@ def main(session: Path, progress: Path, rate: float) -> None:
     for i in range(len(table) - 2):
         time.sleep(max(0.0, start + i / rate - time.monotonic()))
         t = time.time_ns()
-        pose = PoseSample(
-            t, "gripper", i, (i * 1.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0), 0.0, PoseState.MEASURED, t, i
-        )
+        pose = PoseSample(t, "gripper", i, (i * 1.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0), 0.0, PoseState.MEASURED, t, i)
         recorder.poses([pose])
         recorder.wrench_columns([t], [i], [[i, 0, 0, 0, 0, 0]], 0, True, t)
         recorder.datagram("netft/rdt", t, i.to_bytes(36, "big"))

@@ -51,9 +51,7 @@ def test_killed_at_once_after_a_sync_everything_before_it_is_there(tmp_path: Pat
             assert sum(1 for _ in make_reader(file, validate_crcs=True).iter_messages()) == 5 * count
 
 
-def test_samples_reach_the_file_without_anyone_asking(
-    tmp_path: Path, make_pose: Callable[..., PoseSample]
-) -> None:
+def test_samples_reach_the_file_without_anyone_asking(tmp_path: Path, make_pose: Callable[..., PoseSample]) -> None:
     path = tmp_path / "door.mcap"
     with Recorder(path, metadata={}) as recorder:
         recorder.poses([make_pose(0)])

@@ -47,9 +47,7 @@ def test_mcap_reads_it_strictly(recorded: Path, closed: bool) -> None:
             for _, channel, message in kind(file, validate_crcs=True).iter_messages():
                 counts[channel.topic] = counts.get(channel.topic, 0) + 1
                 if channel.topic == "/wrench":
-                    assert struct.unpack_from("<d", message.data, len(message.data) - 48) == (
-                        message.sequence,
-                    )
+                    assert struct.unpack_from("<d", message.data, len(message.data) - 48) == (message.sequence,)
             assert counts == COUNTS
 
 
@@ -58,9 +56,7 @@ def test_the_summary_agrees_with_the_data(recorded: Path) -> None:
         summary = make_reader(file, validate_crcs=True).get_summary()
         assert summary is not None
         assert summary.statistics.message_count == sum(COUNTS.values())
-        by_topic = {
-            c.topic: summary.statistics.channel_message_counts[c.id] for c in summary.channels.values()
-        }
+        by_topic = {c.topic: summary.statistics.channel_message_counts[c.id] for c in summary.channels.values()}
         assert by_topic == COUNTS
         offsets = [o for c in summary.chunk_indexes for o in c.message_index_offsets.values()]
         for offset in offsets:
