@@ -1,4 +1,4 @@
-"""Command line of the workstation. Each verb is a module of :mod:`ident.commands`, imported only when called."""
+"""Command line of the workstation. Each verb is a module of ``ident.commands``, imported when called."""
 
 import argparse
 import importlib
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output (head, less) went away: nothing is left to say, not even at shutdown.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         return 0
     except Exception as error:
         if not getattr(error, "explains_itself", False):
@@ -73,7 +73,7 @@ def _general_help(words: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="ident",
         usage="ident COMMAND [options]",
-        description="Identify articulated objects: grip a door, drawer or handle, move it once, get a kinematic tree.",
+        description="Identify articulated objects: grip a part, move it once, get a kinematic tree.",
         epilog=_overview(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -84,9 +84,7 @@ def load_rig(path: Path) -> RigConfig:
     quality = file.data.get("quality", {})
     for key in quality if isinstance(quality, dict) else ():
         if key not in known:
-            problems.append(
-                (("quality", key), f"'{key}' is no quality limit; known are {', '.join(sorted(known))}")
-            )
+            problems.append((("quality", key), f"'{key}' is no quality limit; known are {', '.join(sorted(known))}"))
     if problems:
         raise file.refuse(problems)
     return config

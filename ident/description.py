@@ -61,9 +61,7 @@ def _node(table: str, item: Any) -> tuple[Node | None, list[Problem]]:
     texts = {"name": item.get("name"), "parent": item.get("parent", ROOT), "type": item.get("type", "auto")}
     for key, value in texts.items():
         if not isinstance(value, str):
-            problems.append(
-                ((key,), f'{key} must be a text, such as "hinge"' if key in item else "name is missing")
-            )
+            problems.append(((key,), f'{key} must be a text, such as "hinge"' if key in item else "name is missing"))
     radius = item.get("radius_m")
     if radius is not None and (isinstance(radius, bool) or not isinstance(radius, int | float)):
         problems.append((("radius_m",), f"radius_m must be a number of metres, not {radius!r}"))

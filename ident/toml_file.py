@@ -24,13 +24,11 @@ class TomlFile:
             size = path.stat().st_size
             if size > MAX_BYTES:
                 raise IdentError(
-                    f"{path} is {size / 1e6:.0f} MB long; a description has at most 1 MB. Is it the right file?"
+                    f"{path} has {size / 1e6:.0f} MB; a description has less than 1. Is it the right file?"
                 )
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
-            raise IdentError(
-                f"{path} does not exist. Check the path, or write it with `ident new`."
-            ) from None
+            raise IdentError(f"{path} does not exist. Check the path, or write it with `ident new`.") from None
         except UnicodeDecodeError as error:
             raise IdentError(f"{path} is no text file (byte {error.start} is not UTF-8).") from None
         except OSError as error:

@@ -121,9 +121,7 @@ def redo(state: State, _: ev.Redo) -> Outcome:
     used = _takes_for(state, target)
     state = set_aside(state, [used[-1].id] if used else [])
     state = drop_with_descendants(state, target.node)
-    return replace(
-        state, phase=Phase.READY, target=target, verdict=None, skipped=state.skipped - {target.node}
-    ), ()
+    return replace(state, phase=Phase.READY, target=target, verdict=None, skipped=state.skipped - {target.node}), ()
 
 
 def _takes_for(state: State, target: Target) -> tuple[Take, ...]:
@@ -246,9 +244,7 @@ def measure_limits(state: State, _: ev.MeasureLimits) -> Outcome:
 def placed(state: State, event: ev.Place) -> Outcome:
     """Say where an ancestor stands."""
     if event.node not in state.plan or event.at not in ("lower", "upper", "last"):
-        return say(
-            state, "An ancestor stands at its lower end, its upper end, or where the last take left it."
-        )
+        return say(state, "An ancestor stands at its lower end, its upper end, or where the last take left it.")
     placed = {**dict(state.placed), event.node: event.at}
     return replace(state, placed=tuple(sorted(placed.items()))), ()
 
@@ -263,9 +259,7 @@ def change_type(state: State, event: ev.ChangeType) -> Outcome:
     if event.kind not in role:
         return say(state, f"'{event.kind}' is no type for '{event.node}'; choose {', '.join(role)}.")
     state = drop_with_descendants(state, event.node)
-    state = replace(
-        state, plan=state.plan.with_kind(event.node, event.kind), skipped=state.skipped - {event.node}
-    )
+    state = replace(state, plan=state.plan.with_kind(event.node, event.kind), skipped=state.skipped - {event.node})
     if state.phase is Phase.CHECK:
         return state, ()
     return advance(state)

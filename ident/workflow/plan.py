@@ -130,9 +130,7 @@ class Plan:
                     )
                 )
             elif node.parent in names and self.node(node.parent).is_handle:
-                found.append(
-                    (index, f"'{node.name}' hangs on the handle '{node.parent}'; only joints carry others")
-                )
+                found.append((index, f"'{node.name}' hangs on the handle '{node.parent}'; only joints carry others"))
         return found + self._cycles(names)
 
     def _cycles(self, names: list[str]) -> list[tuple[int | None, str]]:
@@ -148,19 +146,14 @@ class Plan:
             if at in path and at not in seen:
                 loop = path[path.index(at) :]
                 seen.update(loop)
-                found.append(
-                    (index, f"{' → '.join([*loop, at])} is a cycle; one of them must hang on '{ROOT}'")
-                )
+                found.append((index, f"{' → '.join([*loop, at])} is a cycle; one of them must hang on '{ROOT}'"))
         return found
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for the event log."""
         return {
             "name": self.name,
-            "nodes": [
-                {"name": n.name, "kind": n.kind, "parent": n.parent, "radius_m": n.radius_m}
-                for n in self.nodes
-            ],
+            "nodes": [{"name": n.name, "kind": n.kind, "parent": n.parent, "radius_m": n.radius_m} for n in self.nodes],
         }
 
     @staticmethod

@@ -16,9 +16,7 @@ class QualityLimits:
     """What a good take has; each can be changed under ``[quality]`` in the rig file."""
 
     axis_std_deg: float = _limit(0.35, "°", "three times this stays near 1°, which grippers tolerate")
-    position_std_mm: float = _limit(
-        1.6, "mm", "three times this stays within 5 mm, the width of a finger pad"
-    )
+    position_std_mm: float = _limit(1.6, "mm", "three times this stays within 5 mm, the width of a finger pad")
     min_samples: float = _limit(120.0, "samples", "one second at 120 Hz")
     min_arc_deg: float = _limit(12.0, "°", "a shorter arc does not tell a hinge from a slide")
     min_travel_mm: float = _limit(40.0, "mm", "a shorter slide does not tell its direction to 1°")

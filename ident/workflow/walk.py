@@ -25,18 +25,12 @@ def is_open(state: State, target: Target) -> bool:
         done = state.calibration is not None or state.calibration_skipped
         return not done and (target == CALIBRATION[-1] or not state.used_takes(target))
     result = state.result(target.node)
-    return (
-        target.node not in state.skipped
-        and reachable(state, target.node)
-        and not (result and result.accepted)
-    )
+    return target.node not in state.skipped and reachable(state, target.node) and not (result and result.accepted)
 
 
 def reachable(state: State, node: str) -> bool:
     """Whether all ancestors are measured, so that it is known where this node's parent stands."""
-    return all(
-        state.result(a.name) is not None and a.name not in state.skipped for a in state.plan.ancestors(node)
-    )
+    return all(state.result(a.name) is not None and a.name not in state.skipped for a in state.plan.ancestors(node))
 
 
 def advance(state: State) -> Outcome:

@@ -1,0 +1,209 @@
+"""From takes to a calibrated tip, to joints and handles, to a tree: pure, so that a replay gives the same."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibration import CalibrationFailure, tip_by_two_rotations
+from fitting import FitFailure, select
+from fitting.se3 import Array, frame, inverse
+from ident.handles import Handle, handle_types
+from ident.joints import Joint, joint_types
+from ident.joints.node import Node as ModelNode
+from ident.model.convert import node_from_data, node_to_data
+from ident.model.schema import NodeData
+from ident.takes import TakeData, peak_speed
+from ident.tree import KinematicTree
+from ident.workflow.plan import ROOT
+from ident.workflow.plan import Node as PlannedNode
+from ident.workflow.quality import Observation, QualityLimits, Verdict, assess
+from ident.workflow.state import CALIBRATION, State, Target
+
+SEED = 7
+"""Fixed, so that the same takes give the same model; recorded with the session's settings."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A fitted joint or handle."""
+
+    node: ModelNode
+    verdict: Verdict
+    takes: tuple[int, ...]
+    ended_at: float
+
+
+def tip_frame(state: State) -> Array:
+    """tip2body of the present calibration; the body's own frame where calibration was skipped."""
+    if state.calibration is None:
+        return np.eye(4)
+    return frame(state.calibration["rotation"], state.calibration["offset_m"])
+
+
+def solve_calibration(state: State, data: Mapping[int, TakeData]) -> tuple[dict[str, Any], Verdict] | str:
+    """Tip calibration from the latest of both movements, or why there is none."""
+    turns = []
+    for target in CALIBRATION:
+        takes = state.used_takes(target)
+        if not takes:
+            return f"The movement {target.purpose.replace('_', ' ')} is missing."
+        turns.append(data[takes[-1].id].poses)
+    tip = tip_by_two_rotations(*turns, rng=np.random.default_rng(SEED))
+    if isinstance(tip, CalibrationFailure):
+        return tip.reason
+    calibration = {
+        "method": tip.method,
+        "offset_m": tip.offset.tolist(),
+        "rotation": np.eye(3).tolist() if tip.rotation is None else tip.rotation.tolist(),
+        "covariance": tip.covariance.tolist(),
+        "position_std_m": tip.position_std,
+        "verdict": tip.verdict,
+        "details": dict(tip.details),
+    }
+    return calibration, Verdict(tip.verdict)
+
+
+def node_record(node: ModelNode) -> dict[str, Any]:
+    """A joint or handle as plain data of the model file, for the event log."""
+    return node_to_data(node)
+
+
+def node_of(record: Mapping[str, Any]) -> Joint | Handle:
+    """Inverse of :func:`node_record`; ValueError where the record is damaged."""
+    data = NodeData.model_validate(record)
+    node, problems = node_from_data(data, joint_types() if data.type in joint_types() else handle_types())
+    if problems or not isinstance(node, Joint | Handle):
+        raise ValueError(f"the session holds a damaged joint: {'; '.join(p.message for p in problems)}")
+    return node
+
+
+def build_tree(state: State, *, accepted_only: bool = False) -> KinematicTree:
+    """Tree of the results that are there, each measured in the frame of its parent."""
+    tree = KinematicTree(state.plan.name)
+    for planned in state.plan.depth_first():
+        result = state.result(planned.name)
+        measured = planned.parent == ROOT or planned.parent in tree.nodes
+        if result is not None and measured and (result.accepted or not accepted_only):
+            tree = tree.with_node(node_of(result.model))
+    return tree
+
+
+def solve_node(
+    state: State, name: str, data: Mapping[int, TakeData], limits: QualityLimits, noise: float | None = None
+) -> Solution | FitFailure:
+    """Fit a joint or handle to all its used takes, each seen from its parent link where that stood."""
+    planned = state.plan.node(name)
+    takes = state.used_takes(Target("movement", name))
+    if not takes:
+        return FitFailure(f"{name} has no take. Measure it first.")
+    tree = build_tree(state)
+    tip2body = tip_frame(state)
+    seen = [inverse(_parent_frame(tree, planned, dict(t.places))) @ data[t.id].tip(tip2body) for t in takes]
+    kind, best = _kind(planned, seen)
+    fitted = {**joint_types(), **handle_types()}[kind].fit(
+        seen,
+        name=name,
+        parent=planned.parent,
+        noise=noise,
+        rng=np.random.default_rng(SEED),
+        **_options(planned),
+    )
+    if isinstance(fitted, FitFailure):
+        return fitted
+    node = _limits_by_hand(state, fitted, tree, planned, data, tip2body)
+    last = node.trace([seen[-1]])
+    assessed = assess(_observe(node, [data[t.id] for t in takes], best), limits)
+    return Solution(
+        node=node.with_evidence(
+            measured_at=_configuration(tree, dict(takes[-1].places)),
+            source={"takes": [t.id + 1 for t in takes], "verdict": assessed.summary},
+        ),
+        verdict=assessed,
+        takes=tuple(t.id for t in takes),
+        ended_at=float(last[-1]) if node.dof == 1 and len(last) else 0.0,
+    )
+
+
+def _parent_frame(tree: KinematicTree, planned: PlannedNode, places: Mapping[str, str | float]) -> Array:
+    """parent2root while the take was made."""
+    if planned.parent == ROOT:
+        return np.eye(4)
+    return tree.pose(planned.parent, _configuration(tree, places), check_limits=False)
+
+
+def _configuration(tree: KinematicTree, places: Mapping[str, str | float]) -> dict[str, float]:
+    q: dict[str, float] = {}
+    for name, at in places.items():
+        if name in tree.limits:
+            lower, upper = tree.limits[name]
+            q[name] = {"lower": lower, "upper": upper}[at] if isinstance(at, str) else at
+    return q
+
+
+def _kind(planned: PlannedNode, seen: Sequence[Array]) -> tuple[str, str]:
+    """Type to fit, and what the data look like where that says something else."""
+    if planned.is_handle:
+        return planned.kind, ""
+    best = _likeliest(seen)
+    if planned.kind == "auto":
+        return best or "rotary", ""
+    return planned.kind, best
+
+
+def _likeliest(seen: Sequence[Array]) -> str:
+    """Name the joint type that explains the takes best; empty where they do not tell."""
+    chosen = select(list(seen), candidates=("rotary", "prismatic", "rigid"))
+    names = {"rotary": "rotary", "prismatic": "prismatic", "rigid": "fixed"}
+    return names.get(chosen.best, "") if chosen else ""
+
+
+def _options(planned: PlannedNode) -> dict[str, Any]:
+    return {"radius_m": planned.radius_m or 0.0} if planned.is_handle else {}
+
+
+def _limits_by_hand(
+    state: State,
+    node: ModelNode,
+    tree: KinematicTree,
+    planned: PlannedNode,
+    data: Mapping[int, TakeData],
+    tip2body: Array,
+) -> ModelNode:
+    """Replace the limits by those that were held by hand: the averaged position projected onto the joint."""
+    if node.dof != 1:
+        return node
+    ends: list[float] = []
+    for purpose, index in (("lower_limit", 0), ("upper_limit", 1)):
+        held = state.used_takes(Target(purpose, planned.name))
+        if not held:
+            return node
+        parent2root = _parent_frame(tree, planned, dict(held[-1].places))
+        poses = inverse(parent2root) @ data[held[-1].id].tip(tip2body)
+        ends.append(float(np.median(node.trace([poses]))) if len(poses) else node.limits[0][index])
+    lower, upper = sorted(ends)
+    return node.with_limits(lower, upper)
+
+
+def _observe(node: ModelNode, takes: Sequence[TakeData], best: str) -> Observation:
+    evidence = node.evidence
+    if evidence is None:
+        raise ValueError(f"{node.name} was not fitted")
+    spans = dict(zip((c.name for c in node.coordinates), (hi - lo for lo, hi in node.limits), strict=True))
+    has_position = node.kind != "prismatic"
+    return Observation(
+        kind=node.kind,
+        samples=evidence.samples,
+        measured=sum(t.measured for t in takes),
+        inliers=evidence.inliers,
+        longest_loss_s=max(t.longest_loss_s for t in takes),
+        axis_std=evidence.axis_std if node.dof else math.nan,
+        position_std=evidence.position_std if has_position else math.nan,
+        arc=spans.get("turn", math.nan),
+        travel=spans.get("slide", math.nan),
+        grip=evidence.grip or "rigid",
+        speed=max(peak_speed(t) for t in takes),
+        best_kind=best,
+    )

@@ -1,0 +1,69 @@
+"""One measurement with everything it needs: clock, session, rig, runner. Always closed in the right order."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from devices.clock import HostClock
+from ident.config import RigConfig
+from ident.output import ModelWriter, prepare_folder
+from ident.rig import Rig, describe
+from ident.runner import Runner
+from ident.takes import TakeData
+from ident.workflow.state import State
+from sessions import Recorder
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a measurement is made with."""
+
+    config: RigConfig
+    session: Path
+    """The session's file; an existing one is refused unless it is replaced or resumed."""
+    folder: Path
+    """Where model, exports and figure go."""
+    speed: float = 1.0
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    overwrite: bool = False
+    resume: tuple[State, dict[int, TakeData]] | None = None
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A measurement under way."""
+
+    runner: Runner
+    rig: Rig
+    recorder: Recorder
+
+
+@contextmanager
+def measurement(setup: Setup, on_change: Callable[[State], None]) -> Iterator[Measurement]:
+    """Open session and rig, run the workflow; on leaving, whatever was recorded is on disk."""
+    prepare_folder(setup.folder)
+    prepare_folder(setup.session.parent)
+    clock = HostClock(setup.speed)
+    with Recorder(
+        setup.session,
+        metadata=dict(setup.metadata),
+        now_ns=clock.now_ns,
+        overwrite=setup.overwrite,
+        resume=setup.resume is not None,
+    ) as recorder:
+        runner = Runner(
+            recorder,
+            ModelWriter(setup.folder),
+            setup.config.limits(),
+            now_ns=clock.now_ns,
+            on_change=on_change,
+        )
+        with Rig(setup.config, clock, runner.listeners()) as rig:
+            recorder.document("rig", describe(rig))
+            runner.start(rig, *(setup.resume or ()))
+            try:
+                yield Measurement(runner, rig, recorder)
+            finally:
+                runner.stop()

@@ -1,0 +1,48 @@
+"""What a finished measurement leaves on disk: model, URDF and figure, beside the session."""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from ident.errors import IdentError
+from ident.export import render_urdf
+from ident.identify import build_tree, tip_frame
+from ident.model import save_model
+from ident.model.file import write_text
+from ident.plot import save_model_figure
+from ident.takes import TakeData
+from ident.workflow.state import State
+
+
+def prepare_folder(path: Path) -> Path:
+    """Create the output folder and make sure that it can be written, before anything is measured."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise IdentError(
+            f"The folder {path} cannot be written: {error.strerror or error}. Choose another one with --out."
+        ) from None
+    return path
+
+
+class ModelWriter:
+    """Saves the model of a state as ``<object>.model.json``, ``.urdf`` and ``.png`` in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, state: State, data: Mapping[int, TakeData]) -> list[str]:
+        """Write everything and return the paths."""
+        tree = build_tree(state, accepted_only=True)
+        stem = self.folder / state.plan.name
+        model, urdf, figure = (stem.with_name(stem.name + end) for end in (".model.json", ".urdf", ".png"))
+        save_model(tree, model)
+        write_text(urdf, render_urdf(tree).text)
+        tip2body = tip_frame(state)
+        takes = {
+            r.node: [data[t].tip(tip2body)[:, :3, 3] for t in r.takes if t in data] for r in state.results if r.accepted
+        }
+        save_model_figure(tree, figure, takes=takes)
+        return [str(path) for path in (model, urdf, figure)]

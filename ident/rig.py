@@ -1,0 +1,202 @@
+"""The devices of a rig, opened together and closed together."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+from devices.buffer import PoseBuffer, WrenchBuffer
+from devices.clock import HostClock
+from devices.errors import DeviceError, Stale
+from devices.natnet import NatNetClient, NatNetConfig
+from devices.netft import NetFT, NetFTConfig
+from devices.samples import DeviceEvent, PoseSample, PoseState, Press
+from ident.config import ForceTorque, Mocap, RigConfig
+
+CONNECT_TIMEOUT_S = 5.0
+"""Real seconds that a device has to answer when the rig is opened."""
+
+LONGEST_TAKE_SAMPLES = 216_000
+"""Poses that are kept for a take: ten minutes at 360 Hz."""
+
+STALE_S = 0.5
+"""Age in host seconds beyond which the last sample no longer says what is happening now."""
+
+
+@dataclass(frozen=True)
+class Listeners:
+    """Who is told what the devices deliver; called from the devices' threads."""
+
+    datagram: Callable[[str, int, bytes], None] | None = None
+    poses: Callable[[Sequence[PoseSample]], None] | None = None
+    wrenches: Callable[..., None] | None = None
+    event: Callable[[DeviceEvent], None] | None = None
+    press: Callable[[Press], None] | None = None
+
+
+@dataclass(frozen=True)
+class DeviceStatus:
+    """One line of the rig check."""
+
+    device: str
+    """``mocap``, ``ft`` or ``trigger``."""
+    address: str
+    state: str
+    """A word or two: ``streaming``, ``silent``, ``not tracked``."""
+    rate_hz: float = 0.0
+    details: str = ""
+    problem: str = ""
+    """Empty, or a sentence with what to do next."""
+
+
+@dataclass
+class Rig:
+    """Open devices with their buffers. Use it as a context manager, so that everything is always closed."""
+
+    config: RigConfig
+    clock: HostClock
+    listeners: Listeners = field(default_factory=Listeners)
+
+    def __post_init__(self) -> None:
+        self.mocap = NatNetClient(
+            natnet_config(self.config.mocap),
+            self.clock,
+            tap=self.listeners.datagram,
+            on_event=self.listeners.event,
+            on_poses=self.listeners.poses,
+        )
+        self.ft: NetFT | None = None
+        if self.config.ft is not None:
+            self.ft = NetFT(
+                netft_config(self.config.ft),
+                self.clock,
+                tap=self.listeners.datagram,
+                on_event=self.listeners.event,
+                on_wrenches=self.listeners.wrenches,
+            )
+
+    def __enter__(self) -> Self:
+        try:
+            self.open()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def open(self) -> None:
+        """Start every device and wait until it delivers; all failures in one error."""
+        failures: list[str] = []
+        for device in (self.mocap, self.ft):
+            if device is None:
+                continue
+            try:
+                device.start()
+                device.wait_ready(CONNECT_TIMEOUT_S)
+            except DeviceError as error:
+                failures.append(str(error))
+        if failures:
+            raise DeviceError("\n".join(failures))
+
+    def close(self) -> None:
+        """Stop every device."""
+        self.mocap.stop()
+        if self.ft is not None:
+            self.ft.stop()
+
+    @property
+    def body(self) -> PoseBuffer:
+        """Poses of the gripper's tracked body."""
+        return self.mocap.buffers[self.config.mocap.body]
+
+    @property
+    def reference(self) -> PoseBuffer | None:
+        """Poses of the body that is fixed to the object, where the rig has one."""
+        name = self.config.mocap.reference
+        return None if name is None else self.mocap.buffers[name]
+
+    @property
+    def wrenches(self) -> WrenchBuffer | None:
+        """Wrenches of the force/torque sensor, where the rig has one."""
+        return None if self.ft is None else self.ft.buffer
+
+    def check(self) -> tuple[DeviceStatus, ...]:
+        """Look at each device once."""
+        statuses = [self._check_mocap()]
+        if self.ft is not None:
+            statuses.append(self._check_ft(self.ft))
+        return tuple(statuses)
+
+    def _check_mocap(self) -> DeviceStatus:
+        now = self.clock.now_ns()
+        health = self.mocap.health()
+        address = f"{self.config.mocap.server}:{self.config.mocap.command_port}"
+        body = self.config.mocap.body
+        rate = self.body.rate(now)
+        try:
+            sample = self.body.latest(now, int(STALE_S * 1e9))
+        except Stale as error:
+            return DeviceStatus("mocap", address, "silent", rate, "", str(error))
+        details = (
+            f"{body}, {health.server}, NatNet {'.'.join(map(str, health.version or ()))}, "
+            f"latency {health.latency_median_ms:.1f} ms, {health.lost_frames} frames lost"
+        )
+        if sample.state is not PoseState.MEASURED:
+            why = {
+                PoseState.UNTRACKED: "is not tracked. Bring its markers into the cameras' view.",
+                PoseState.FROZEN: "repeats its last pose. Bring its markers into the cameras' view.",
+                PoseState.INACCURATE: f"has a mean marker error of {sample.mean_error * 1e3:.1f} mm. "
+                "Clean the markers or calibrate the cameras.",
+            }[sample.state]
+            return DeviceStatus("mocap", address, sample.state.name.lower(), rate, details, f"The body '{body}' {why}")
+        return DeviceStatus("mocap", address, "tracking", rate, details)
+
+    def _check_ft(self, ft: NetFT) -> DeviceStatus:
+        now = self.clock.now_ns()
+        address = self.config.ft.host if self.config.ft else ""
+        rate = ft.buffer.rate(now)
+        try:
+            sample = ft.buffer.latest(now, int(STALE_S * 1e9))
+        except Stale as error:
+            return DeviceStatus("ft", address, "silent", rate, "", str(error))
+        load = sum(f * f for f in sample.force) ** 0.5
+        details = f"load {load:.1f} N, {ft.health().account.lost} samples lost"
+        if not sample.valid:
+            problem = f"The force/torque sensor reports status 0x{sample.status:08x}. Unload it, then check again."
+            return DeviceStatus("ft", address, "not valid", rate, details, problem)
+        return DeviceStatus("ft", address, "streaming", rate, details)
+
+
+def natnet_config(mocap: Mocap) -> NatNetConfig:
+    """Driver settings of the rig file's ``[mocap]``."""
+    bodies = tuple(name for name in (mocap.body, mocap.reference) if name)
+    return NatNetConfig(
+        server=mocap.server,
+        command_port=mocap.command_port,
+        data_port=mocap.data_port,
+        multicast=mocap.multicast,
+        interface=mocap.interface,
+        bodies=bodies,
+        max_mean_error_m=mocap.max_mean_error_m,
+        driver=mocap.driver,
+        capacity=LONGEST_TAKE_SAMPLES,
+    )
+
+
+def netft_config(ft: ForceTorque) -> NetFTConfig:
+    """Driver settings of the rig file's ``[ft]``."""
+    return NetFTConfig(name="ft", host=ft.host, rdt_port=ft.rdt_port, http_port=ft.http_port)
+
+
+def describe(rig: Rig) -> dict[str, Any]:
+    """What a session should know about the rig, as JSON-ready data."""
+    return {
+        "config": rig.config.model_dump(mode="json"),
+        "bodies": list(rig.mocap.bodies),
+        "speed": rig.clock.speed,
+        "ft_calibration": asdict(rig.ft.calibration) if rig.ft is not None else None,
+    }

@@ -1,0 +1,285 @@
+"""The shell around the reducer: performs its effects, feeds it events, owns the clock.
+
+Events come from three sides, the operator, the devices and the calculations, and are folded in one thread in
+the order in which they arrive. Each is written to the session before it takes effect.
+"""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, Protocol
+
+from devices.errors import Stale
+from devices.samples import DeviceEvent, Press
+from fitting import FitFailure
+from ident.identify import node_record, solve_calibration, solve_node
+from ident.joints.problems import ModelError
+from ident.rig import Listeners, Rig
+from ident.takes import TakeData, take_data
+from ident.workflow import effects as fx
+from ident.workflow import events as ev
+from ident.workflow.machine import pending, step
+from ident.workflow.quality import QualityLimits
+from ident.workflow.state import State, Target
+from sessions import Recorder, SessionError, Take
+
+DATA_TIMEOUT_S = 1.0
+"""Real seconds to wait for the last frames of a take before it is closed without them."""
+
+
+class Hand(Protocol):
+    """Whoever moves the gripper when no person does: the simulated operator."""
+
+    def begin(self, take: int, target: Target, state: State) -> None:
+        """Start the movement that a take asks for; a ``Proceed`` is posted when it is done."""
+
+    def window(self, take: int) -> tuple[int, int] | None:
+        """Exact host times of the movement, where they are known."""
+
+
+class Saver(Protocol):
+    """Writes the finished model."""
+
+    def __call__(self, state: State, data: dict[int, TakeData]) -> Sequence[str]:
+        """Return the paths of what was written; raises OSError."""
+
+
+class Runner:
+    """Runs one measurement. Post events from any thread; listen for states."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        save: Saver,
+        limits: QualityLimits,
+        *,
+        now_ns: Callable[[], int],
+        on_change: Callable[[State], None],
+    ) -> None:
+        self.state = State()
+        self.data: dict[int, TakeData] = {}
+        self.hand: Hand | None = None
+        self._rig: Rig | None = None
+        self._recorder = recorder
+        self._save = save
+        self._limits = limits
+        self._now_ns = now_ns
+        self._on_change = on_change
+        self._events: queue.SimpleQueue[ev.Event | None] = queue.SimpleQueue()
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="fit")
+        self._thread = threading.Thread(target=self._run, name="runner", daemon=True)
+        self._failure: BaseException | None = None
+
+    # For the shells.
+
+    def listeners(self) -> Listeners:
+        """What the devices call: everything goes into the session, losses also to the operator."""
+        return Listeners(
+            datagram=self._recorded(self._recorder.datagram),
+            poses=self._recorded(self._recorder.poses),
+            wrenches=self._recorded(self._recorder.wrench_columns),
+            event=self._device_event,
+            press=self._press,
+        )
+
+    def start(self, rig: Rig, state: State | None = None, data: dict[int, TakeData] | None = None) -> None:
+        """Begin with an open rig; with a state and its takes, go on where a session stopped."""
+        self._rig = rig
+        if state is not None:
+            self.state = state
+            self.data = dict(data or {})
+        self._thread.start()
+        if state is not None:
+            self.post(ev.Interrupted())
+
+    def post(self, event: ev.Event) -> None:
+        """Hand in an event; one without a time gets the present."""
+        self._events.put(event if event.t_ns else replace(event, t_ns=self._now_ns()))
+
+    def stop(self) -> None:
+        """End the runner's threads; raises what made the recorder fail."""
+        self._events.put(None)
+        if self._thread.is_alive():
+            self._thread.join()
+        self._worker.shutdown(wait=True, cancel_futures=True)
+        self.raise_failure()
+
+    def raise_failure(self) -> None:
+        """Raise what ended the measurement, if something did."""
+        if self._failure is not None:
+            raise self._failure
+
+    # The runner's thread.
+
+    def _run(self) -> None:
+        try:
+            while (event := self._events.get()) is not None:
+                self._take_in(event)
+        except (SessionError, OSError) as error:
+            self._fail(error)
+
+    def _take_in(self, event: ev.Event) -> None:
+        resumed = isinstance(event, ev.Interrupted)
+        self._recorder.event(event.t_ns, event.to_dict())
+        self.state, effects = step(self.state, event)
+        self._keep_documents(event)
+        self._on_change(self.state)
+        for effect in (*effects, *(pending(self.state) if resumed else ())):
+            self._perform(effect)
+
+    def _keep_documents(self, event: ev.Event) -> None:
+        if isinstance(event, ev.Described):
+            self._recorder.document("object", self.state.plan.to_dict(), event.t_ns)
+        elif isinstance(event, ev.Calibrated | ev.CalibrationGiven):
+            self._recorder.document("calibration", event.calibration, event.t_ns)
+        elif isinstance(event, ev.TakeEnded):
+            take = self.state.takes[event.take]
+            self._recorder.take(
+                Take(
+                    number=take.id + 1,
+                    name=take.target.node or take.target.purpose,
+                    kind=take.target.purpose,
+                    t0_ns=take.t0_ns,
+                    t1_ns=take.t1_ns,
+                    info={"samples": take.samples, "measured": take.measured, "used": take.used},
+                )
+            )
+
+    def _perform(self, effect: fx.Effect) -> None:
+        state = self.state
+        match effect:
+            case fx.CheckRig():
+                self._in_background(self._check_rig)
+            case fx.BeginTake(take, target):
+                if self.hand is not None:
+                    self.hand.begin(take, target, state)
+            case fx.AbandonTake():
+                pass  # Its data are in the session already; nothing has to be collected.
+            case fx.EndTake(take, t1_ns):
+                self._in_background(lambda: self._collect(state, take, t1_ns))
+            case fx.SolveCalibration(work):
+                self._in_background(lambda: self._calibrate(state, work), work)
+            case fx.SolveNode(work, node):
+                self._in_background(lambda: self._fit(state, work, node), work)
+            case fx.SaveModel():
+                self._in_background(lambda: self._save_model(state))
+
+    def _in_background(self, job: Callable[[], ev.Event], work: int | None = None) -> None:
+        def done(future: Future[ev.Event]) -> None:
+            if future.cancelled():
+                return
+            error = future.exception()
+            if error is None:
+                self.post(future.result())
+            elif work is not None and isinstance(error, ArithmeticError | ValueError):
+                # Mathematics that broke on strange data must not end an afternoon's measurement.
+                self.post(ev.Failed(work=work, reason=f"The calculation failed: {error}. The take is kept."))
+            else:
+                self._fail(error)
+
+        self._worker.submit(job).add_done_callback(done)
+
+    # The worker's thread.
+
+    def _check_rig(self) -> ev.Event:
+        if self._rig is None:
+            return ev.RigChecked(problems=("The rig is not open.",))
+        return ev.RigChecked(problems=tuple(s.problem for s in self._rig.check() if s.problem))
+
+    def _collect(self, state: State, take: int, t1_ns: int) -> ev.Event:
+        t0_ns = state.takes[take].t0_ns
+        exact = self.hand.window(take) if self.hand is not None else None
+        if exact is not None:
+            t0_ns, t1_ns = exact
+        rig = self._rig
+        if rig is None:
+            raise SessionError("There is no rig to collect a take from.")
+        _wait_for_data(rig, t1_ns)
+        reference = rig.reference
+        data = take_data(
+            rig.body.window(t0_ns, t1_ns),
+            t0_ns,
+            t1_ns,
+            None if reference is None else reference.window(t0_ns, t1_ns),
+        )
+        self.data[take] = data
+        return ev.TakeEnded(
+            take=take,
+            t0_ns=t0_ns,
+            t1_ns=t1_ns,
+            samples=data.samples,
+            measured=data.measured,
+            longest_loss_s=data.longest_loss_s,
+        )
+
+    def _calibrate(self, state: State, work: int) -> ev.Event:
+        solved = solve_calibration(state, self.data)
+        if isinstance(solved, str):
+            return ev.Failed(work=work, reason=solved)
+        calibration, verdict = solved
+        return ev.Calibrated(work=work, calibration=calibration, verdict=verdict.to_dict())
+
+    def _fit(self, state: State, work: int, node: str) -> ev.Event:
+        solved = solve_node(state, node, self.data, self._limits)
+        if isinstance(solved, FitFailure):
+            return ev.Failed(work=work, reason=solved.reason)
+        return ev.Fitted(
+            work=work,
+            node=node,
+            takes=solved.takes,
+            model=node_record(solved.node),
+            verdict=solved.verdict.to_dict(),
+            ended_at=solved.ended_at,
+        )
+
+    def _save_model(self, state: State) -> ev.Event:
+        try:
+            return ev.Saved(files=tuple(self._save(state, self.data)))
+        except (OSError, ModelError) as error:
+            return ev.SaveFailed(reason=f"The model could not be saved: {error} Then save again.")
+
+    # The devices' threads.
+
+    def _recorded(self, record: Callable[..., None]) -> Callable[..., None]:
+        def guarded(*values: Any) -> None:
+            if self._failure is not None:
+                return
+            try:
+                record(*values)
+            except SessionError as error:
+                self._fail(error)
+
+        return guarded
+
+    def _device_event(self, event: DeviceEvent) -> None:
+        self._recorded(self._recorder.device_event)(event)
+        if event.kind in ("lost", "resumed"):
+            self.post(
+                ev.DeviceChanged(t_ns=event.t_ns, device=event.device, lost=event.kind == "lost", message=event.message)
+            )
+
+    def _press(self, press: Press) -> None:
+        self._recorded(self._recorder.press)(press)
+        self.post(ev.Redo(t_ns=press.t_ns) if press.long else ev.Proceed(t_ns=press.t_ns))
+
+    def _fail(self, error: BaseException) -> None:
+        """A failing recorder or a defect stops the measurement: nothing goes on unrecorded."""
+        if self._failure is None:
+            self._failure = error
+        self._events.put(None)
+        self._on_change(self.state)
+
+
+def _wait_for_data(rig: Rig, t1_ns: int) -> None:
+    """Let the frames up to the end of a take arrive; a silent device is not waited for."""
+    deadline = time.monotonic() + DATA_TIMEOUT_S
+    while time.monotonic() < deadline:
+        try:
+            if rig.body.latest(rig.clock.now_ns(), 10**18).t_ns >= t1_ns:
+                return
+        except Stale:
+            pass
+        time.sleep(0.005)

@@ -1,0 +1,81 @@
+"""The simulated rig as part of the workstation: its configuration, and the hand that moves the gripper."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from devices.sim import SimulatedRig, SimulationError
+from ident.config import ForceTorque, Mocap, RigConfig
+from ident.workflow import events as ev
+from ident.workflow.state import State, Target
+
+
+def simulated_config(sim: SimulatedRig) -> RigConfig:
+    """Rig configuration for a simulated rig that is running."""
+    at = sim.endpoints
+    return RigConfig(
+        name="simulated",
+        mocap=Mocap(
+            server=at.host,
+            command_port=at.natnet_command,
+            data_port=at.natnet_data,
+            multicast=at.multicast,
+            interface=at.host if at.multicast else "",
+            body="gripper",
+        ),
+        ft=ForceTorque(host=at.host, rdt_port=at.rdt, http_port=at.http),
+    )
+
+
+class SimulatedHand:
+    """Makes the movement that each take asks for, and presses the trigger at its end.
+
+    A first take is made as people do it; one that was asked for again is made with care.
+    """
+
+    def __init__(
+        self,
+        sim: SimulatedRig,
+        ticks_to_host: Callable[[int], int],
+        post: Callable[[ev.Event], None],
+        *,
+        style: str = "normal",
+    ) -> None:
+        self._sim = sim
+        self._ticks_to_host = ticks_to_host
+        self._post = post
+        self._style = style
+        self._windows: dict[int, tuple[int, int]] = {}
+
+    def begin(self, take: int, target: Target, state: State) -> None:
+        """Make the movement in a thread of its own."""
+        movements = [*_ancestors(state, take), self._movement(target, state)]
+        threading.Thread(target=self._perform, args=(take, movements), name="hand", daemon=True).start()
+
+    def window(self, take: int) -> tuple[int, int] | None:
+        """Host times between which the movement's frames lie."""
+        return self._windows.get(take)
+
+    def _perform(self, take: int, movements: list[dict[str, Any]]) -> None:
+        try:
+            for movement in movements:
+                done = self._sim.perform(movement)
+        except SimulationError:
+            # The rig went away in the middle: the take is given up, and made again when the rig is back.
+            self._post(ev.Redo())
+            return
+        self._windows[take] = (self._ticks_to_host(done.start_ticks), self._ticks_to_host(done.stop_ticks))
+        self._post(ev.Proceed())
+
+    def _movement(self, target: Target, state: State) -> dict[str, Any]:
+        if not target.node:
+            return {"kind": target.purpose}
+        if target.purpose != "movement":
+            return {"kind": "hold", "joint": target.node, "at": target.purpose.removesuffix("_limit")}
+        again = sum(t.target == target for t in state.takes) > 1
+        kind = "handle" if state.plan.node(target.node).is_handle else "joint"
+        return {"kind": kind, "name": target.node, "style": "careful" if again else self._style}
+
+
+def _ancestors(state: State, take: int) -> list[dict[str, Any]]:
+    return [{"kind": "place", "joint": name, "at": at} for name, at in state.takes[take].places]

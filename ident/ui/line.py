@@ -1,0 +1,170 @@
+"""Plain line mode: one instruction, one line of answer. Complete, for pipes and screen readers."""
+
+import queue
+import sys
+import threading
+from collections.abc import Callable
+from typing import TextIO
+
+from ident.runner import Runner
+from ident.ui.lines import Lines
+from ident.workflow import events as ev
+from ident.workflow.plan import HANDLE_KINDS, JOINT_KINDS, ROOT, Node, Plan
+from ident.workflow.state import Phase, State
+
+HELP = """\
+  Enter  do the obvious next thing: start, stop, accept, save
+  r      redo: set the last take aside        t  add a take beside it
+  a      accept the fit as it is              s  skip this joint for now
+  l      measure this joint's limits by hand  b  one step back
+  p      pause, and go on                     q  quit; `ident resume` goes on later
+  go NAME               jump to a joint       place NAME lower|upper|last   where it stands
+  type NAME KIND        change a type         rename NAME NEW
+  insert NAME KIND PARENT                     remove NAME
+  note TEXT             keep a remark         ?  this help"""
+
+_WORDS: dict[str, Callable[[], ev.Event]] = {
+    "": ev.Proceed,
+    "r": ev.Redo,
+    "t": ev.AddTake,
+    "a": ev.Accept,
+    "s": ev.Skip,
+    "b": ev.Back,
+    "l": ev.MeasureLimits,
+}
+
+
+class LineShell:
+    """Reads answers from a stream and prints the measurement; ``run`` returns the exit status."""
+
+    def __init__(self, source: TextIO = sys.stdin, out: TextIO = sys.stdout) -> None:
+        self._source = source
+        self._out = out
+        self._inbox: queue.SimpleQueue[State | str | None] = queue.SimpleQueue()
+        self._lines = Lines(out)
+
+    def on_change(self, state: State) -> None:
+        """Give the shell a new state; from any thread."""
+        self._inbox.put(state)
+
+    def run(self, runner: Runner, plan: Plan | None) -> int:
+        """Guide one measurement to its end."""
+        threading.Thread(target=self._read, name="stdin", daemon=True).start()
+        state = runner.state
+        if state.phase is Phase.DESCRIBE:
+            chosen = plan or self._ask_for_plan()
+            if chosen is None:
+                return self._left(state)
+            runner.post(ev.Described(plan=chosen.to_dict()))
+        else:
+            self._lines.show(state)
+        while state.phase is not Phase.FINISHED:
+            item = self._inbox.get()
+            runner.raise_failure()
+            if item is None or item == "q":
+                return self._left(state)
+            if isinstance(item, State):
+                state = item
+                self._lines.show(state)
+            else:
+                self._answer(item, runner, state)
+        return 0
+
+    def _read(self) -> None:
+        for line in self._source:
+            self._inbox.put(line.strip())
+        self._inbox.put(None)
+
+    def _left(self, state: State) -> int:
+        kept = sum(bool(take.t1_ns) for take in state.takes)
+        self._print(f"Stopped with {kept} finished takes; they are in the session.")
+        return 1
+
+    def _answer(self, line: str, runner: Runner, state: State) -> None:
+        if line == "?":
+            self._print(HELP)
+            return
+        if line == "p":
+            runner.post(ev.Resume() if state.paused else ev.Pause())
+            return
+        event = _event(line)
+        if event is None:
+            self._print(f"'{line}' is not understood; ? lists what is.")
+        else:
+            runner.post(event)
+
+    def _ask_for_plan(self) -> Plan | None:
+        self._print("Describe the object: its joints and handles, each with what it hangs on.")
+        name = self._ask("Name of the object [object]: ")
+        if name is None:
+            return None
+        plan = Plan(name or "object")
+        while True:
+            node = self._ask_for_node(plan)
+            if node is None:
+                return None
+            if isinstance(node, Node):
+                problems = plan.with_node(node).problems()
+                if problems:
+                    self._print("; ".join(problems))
+                else:
+                    plan = plan.with_node(node)
+            elif plan.nodes:
+                return plan
+            else:
+                self._print("An object has at least one joint.")
+
+    def _ask_for_node(self, plan: Plan) -> Node | str | None:
+        name = self._ask("Joint or handle, by name (empty: that was all): ")
+        if not name:
+            return name
+        kind = self._ask(f"  Type ({', '.join(JOINT_KINDS + HANDLE_KINDS)}) [auto]: ")
+        if kind is None:
+            return None
+        parent = self._ask(f"  Hangs on ({', '.join([ROOT, *(n.name for n in plan if not n.is_handle)])}) [{ROOT}]: ")
+        if parent is None:
+            return None
+        radius = None
+        if kind in HANDLE_KINDS:
+            answer = self._ask("  Radius of the grip in mm [10]: ")
+            if answer is None:
+                return None
+            try:
+                radius = float(answer or 10) * 1e-3
+            except ValueError:
+                self._print(f"'{answer}' is no number of millimetres; 10 mm is used.")
+                radius = 0.01
+        return Node(name, kind or "auto", parent or ROOT, radius)
+
+    def _ask(self, prompt: str) -> str | None:
+        print(prompt, end="", file=self._out, flush=True)
+        while True:
+            item = self._inbox.get()
+            if not isinstance(item, State):
+                return item
+
+    def _print(self, text: str) -> None:
+        print(text, file=self._out, flush=True)
+
+
+def _event(line: str) -> ev.Event | None:
+    word = line.lower()
+    if word in _WORDS:
+        return _WORDS[word]()
+    match line.split():
+        case ["go", node]:
+            return ev.GoTo(node=node)
+        case ["place", node, at]:
+            return ev.Place(node=node, at=at)
+        case ["type", node, kind]:
+            return ev.ChangeType(node=node, kind=kind)
+        case ["rename", node, name]:
+            return ev.Rename(node=node, name=name)
+        case ["insert", name, kind, parent]:
+            return ev.Insert(name=name, kind=kind, parent=parent)
+        case ["remove", node]:
+            return ev.Remove(node=node)
+        case ["note", *words] if words:
+            return ev.Remark(text=" ".join(words))
+        case _:
+            return None

@@ -1,0 +1,168 @@
+"""What the operator is told in each state: one instruction, one line of why, and the keys that work now."""
+
+from dataclasses import dataclass
+
+from ident.workflow.plan import Node
+from ident.workflow.state import CALIBRATION, Phase, State, Target
+from ident.workflow.walk import is_open, targets
+
+Keys = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """The text of one screen."""
+
+    title: str
+    """A few words, readable from two metres away."""
+    body: str
+    """What to do, in one or two sentences."""
+    keys: Keys = ()
+    """Key and what it does now."""
+
+
+_TAKE_KEYS: Keys = (("Enter", "start"), ("b", "back"), ("s", "skip"))
+_TURN = {
+    "about_screws": (
+        "Calibrate: turn about the screws",
+        "Clamp the gripper on a fixed bar. Turn it about its clamping screws, as far as it goes, both ways.",
+    ),
+    "about_handle": (
+        "Calibrate: turn about the bar",
+        "Stay on the same bar. Turn the gripper about the bar's own axis, as far as it goes, both ways.",
+    ),
+}
+_MOVE = {
+    "rotary": "Grip {name} firmly. Turn it once, from one end to the other.",
+    "prismatic": "Grip {name} firmly. Slide it once, from one end to the other.",
+    "fixed": "Grip {name} and hold still for two seconds.",
+    "auto": "Grip {name} firmly. Move it once, from one end to the other.",
+    "handle0": "Grip the handle {name} as a robot should. Hold still for two seconds.",
+    "handle1": "Grip the handle {name}. Turn the gripper around it, as far as it goes both ways.",
+    "handle2": "Grip the handle {name} loosely. Turn the gripper around it, and slide it along, both ways.",
+}
+
+
+def instruction(state: State) -> Instruction:
+    """Text for the present state."""
+    if state.paused:
+        return Instruction("Paused", "Nothing is recorded.", (("p", "go on"),))
+    match state.phase:
+        case Phase.DESCRIBE:
+            return Instruction("Describe the object", "Which joints and handles does it have, and who hangs on whom?")
+        case Phase.CHECK:
+            return _check(state)
+        case Phase.READY:
+            return _ready(state, state.target or CALIBRATION[0])
+        case Phase.RECORDING:
+            return Instruction(f"Recording {_subject(state)}", _movement(state), (("Enter", "stop"), ("r", "redo")))
+        case Phase.WORKING:
+            return Instruction(f"Computing {_subject(state)}", "One moment.")
+        case Phase.VERDICT:
+            return _verdict(state)
+        case Phase.REVIEW:
+            return _review(state)
+        case Phase.SAVING:
+            return Instruction("Saving", "One moment.")
+        case Phase.FINISHED:
+            return Instruction("Saved", "\n".join(state.files), (("q", "quit"),))
+
+
+def progress(state: State) -> tuple[int, int]:
+    """Targets done and targets in all."""
+    every = targets(state)
+    return sum(not is_open(state, target) for target in every), len(every)
+
+
+def _check(state: State) -> Instruction:
+    if state.problems:
+        keys = (("Enter", "check again"), ("a", "go on all the same"), ("b", "back"))
+        return Instruction("The rig needs attention", "\n".join(state.problems), keys)
+    return Instruction("Checking the rig", "Looking at each device.")
+
+
+def _subject(state: State) -> str:
+    target = state.target
+    if target is None:
+        return ""
+    return target.node or "the gripper tip"
+
+
+def _movement(state: State) -> str:
+    target = state.target
+    if target is None:
+        return ""
+    if not target.node:
+        return _TURN[target.purpose][1]
+    if target.purpose == "lower_limit":
+        return f"Bring {target.node} to its lower end, where the movement began, and hold it there."
+    if target.purpose == "upper_limit":
+        return f"Bring {target.node} to its upper end and hold it there."
+    return _MOVE[state.plan.node(target.node).kind].format(name=target.node)
+
+
+def _ready(state: State, target: Target) -> Instruction:
+    if not target.node:
+        return Instruction(_TURN[target.purpose][0], _TURN[target.purpose][1], _TAKE_KEYS)
+    if target.purpose != "movement":
+        return Instruction(f"Limits of {target.node}", _movement(state), _TAKE_KEYS)
+    sentences = [*_where_ancestors_stand(state, target.node), _movement(state)]
+    keys: Keys = _TAKE_KEYS
+    if state.result(target.node) is not None:
+        keys = (("Enter", "start a further take"), ("a", "keep the fit"), ("b", "back"), ("s", "skip"))
+    return Instruction(f"Measure {target.node}", " ".join(sentences), keys)
+
+
+def _where_ancestors_stand(state: State, node: str) -> list[str]:
+    def says(ancestor: Node) -> str:
+        at = {"lower": "at its lower end", "upper": "at its upper end", "last": "where the last take left it"}
+        return f"Leave {ancestor.name} {at[state.place_of(ancestor.name)]}."
+
+    return [says(ancestor) for ancestor in state.plan.ancestors(node) if ancestor.kind != "fixed"]
+
+
+def _verdict(state: State) -> Instruction:
+    verdict = state.verdict
+    subject = _subject(state)
+    if verdict is None:
+        return Instruction(subject, "")
+    keys: Keys
+    if verdict.good:
+        keys = (("Enter", "next"), ("r", "redo"), ("t", "add a take"), ("l", "limits by hand"), ("b", "back"))
+        return Instruction(f"{subject}: good", verdict.summary, keys)
+    sentences = [verdict.summary, *(f"{f.message} {f.remedy}" for f in verdict.findings)]
+    again = "add a take now" if verdict.advice == "add" else "redo now"
+    keys = (
+        ("Enter", again),
+        ("r", "redo"),
+        ("t", "add a take"),
+        ("a", "accept all the same"),
+        ("l", "limits by hand"),
+        ("s", "skip"),
+        ("b", "back"),
+    )
+    return Instruction(f"{subject}: {_headline(verdict.findings[0].code)}", "\n".join(sentences), keys)
+
+
+def _headline(code: str) -> str:
+    return {
+        "no_fit": "no fit",
+        "few_samples": "too few samples",
+        "tracking_lost": "tracking was lost",
+        "other_type": "another type?",
+        "short_arc": "open it further",
+        "short_travel": "pull it further",
+        "outliers": "not a clean movement",
+        "loose_grip": "the grip turned",
+        "too_quick": "too quick",
+        "imprecise": "one more take",
+    }.get(code, "look again")
+
+
+def _review(state: State) -> Instruction:
+    measured = [r.node for r in state.results if r.accepted]
+    missing = [n.name for n in state.plan.depth_first() if n.name not in measured]
+    body = f"Measured: {', '.join(measured) or 'nothing'}."
+    if missing:
+        body += f" Not in the model: {', '.join(missing)}."
+    return Instruction("Look at the model, then save it", body, (("Enter", "save"), ("b", "back")))
