@@ -105,9 +105,7 @@ def parse_api(document: bytes) -> SensorCalibration:
     try:
         root = fromstring(document, forbid_dtd=True)
     except DefusedXmlException as error:
-        raise Malformed(
-            f"netftapi2.xml declares a document type or entities ({type(error).__name__})"
-        ) from None
+        raise Malformed(f"netftapi2.xml declares a document type or entities ({type(error).__name__})") from None
     except (ParseError, ValueError, LookupError) as error:
         raise Malformed(f"netftapi2.xml is not XML: {error}") from None
     texts: dict[str, str] = {}
@@ -150,9 +148,7 @@ def _unit(name: str, units: dict[str, float], quantity: str) -> float:
     try:
         return units[key]
     except KeyError:
-        raise Malformed(
-            f"unknown {quantity} unit {name[:40]!r}, one of {', '.join(units)} expected"
-        ) from None
+        raise Malformed(f"unknown {quantity} unit {name[:40]!r}, one of {', '.join(units)} expected") from None
 
 
 def _text(texts: dict[str, str], name: str) -> str:

@@ -251,9 +251,7 @@ class NetFT:
         else:
             self._reconnects += 1
             silent_s = (self._clock.now_ns() - self._lost_ns) / 1e9
-            self._tell(
-                "resumed", f"Force/torque samples come again after {silent_s:.1f} s.{self._suspicion()}"
-            )
+            self._tell("resumed", f"Force/torque samples come again after {silent_s:.1f} s.{self._suspicion()}")
         self._attempts = 0
 
     def _suspicion(self) -> str:

@@ -44,9 +44,7 @@ def _get(host: str, port: int, timeout_s: float, cancelled: Callable[[], bool]) 
     with socket.create_connection((host, port), timeout=timeout_s) as connection:
         connection.settimeout(max(_POLL_S, deadline - time.monotonic()))
         connection.sendall(
-            f"GET /netftapi2.xml HTTP/1.0\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode(
-                "ascii", "replace"
-            )
+            f"GET /netftapi2.xml HTTP/1.0\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode("ascii", "replace")
         )
         received = bytearray()
         while not _complete(received):

@@ -94,8 +94,8 @@ class Intake:
         return host_ns - ages_ns
 
     def _decode(self, datagrams: list[bytes], received_ns: NDArray[np.int64]) -> Batch:
-        sizes = np.array([len(datagram) for datagram in datagrams])
-        if (sizes != RECORD_SIZE).any():
+        if set(map(len, datagrams)) != {RECORD_SIZE}:
+            sizes = np.array([len(datagram) for datagram in datagrams])
             good = np.array([_is_records(size) for size in sizes.tolist()])
             self.malformed += int((~good).sum())
             datagrams = [datagram for datagram, use in zip(datagrams, good, strict=True) if use]

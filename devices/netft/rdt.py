@@ -87,9 +87,7 @@ def encode_record(rdt_sequence: int, ft_sequence: int, status: int, counts: tupl
     return _RECORD.pack(rdt_sequence & 0xFFFFFFFF, ft_sequence & 0xFFFFFFFF, status & 0xFFFFFFFF, *counts)
 
 
-def encode_records(
-    rdt_sequence: ArrayLike, ft_sequence: ArrayLike, status: ArrayLike, counts: ArrayLike
-) -> bytes:
+def encode_records(rdt_sequence: ArrayLike, ft_sequence: ArrayLike, status: ArrayLike, counts: ArrayLike) -> bytes:
     """The bytes of n records: sequences and status (n,) or scalar, counts (n, 6), saturated at 32 bits."""
     values = np.atleast_2d(np.asarray(counts, dtype=np.int64))
     records = np.empty(len(values), dtype=RECORD)
@@ -105,9 +103,7 @@ def check_size(size: int) -> None:
     if not size:
         raise Malformed(f"empty datagram, records of {RECORD_SIZE} bytes expected")
     if size % RECORD_SIZE:
-        raise Malformed(
-            f"datagram of {size} bytes ends {size % RECORD_SIZE} bytes into a {RECORD_SIZE}-byte record"
-        )
+        raise Malformed(f"datagram of {size} bytes ends {size % RECORD_SIZE} bytes into a {RECORD_SIZE}-byte record")
     if size > MAX_DATAGRAM:
         raise Malformed(f"datagram of {size} bytes, UDP carries at most {MAX_DATAGRAM}")
 

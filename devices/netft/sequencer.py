@@ -1,6 +1,6 @@
 """Records in the order in which the sensor made them, and an account of each number of the sequence; pure."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,7 @@ class Sequencer:
 
     def __init__(self, hold_ns: int) -> None:
         self._hold_ns = hold_ns
-        self.account = Account()
+        self._counts = {field.name: 0 for field in fields(Account)}
         self._begin()
 
     def _begin(self) -> None:
@@ -82,12 +82,15 @@ class Sequencer:
         self._next = 0  # unwrapped number that is due
         self._newest = -1  # greatest unwrapped number seen
         self._newest_ft = 0
-        self._seen = np.zeros(
-            _WINDOW, dtype=np.bool_
-        )  # whether a recent number was delivered, by number % window
+        self._seen = np.zeros(_WINDOW, dtype=np.bool_)  # whether a recent number was delivered, by number % window
         self._held = EMPTY
         self._held_numbers = np.empty(0, dtype=np.int64)
         self._suspect = EMPTY
+
+    @property
+    def account(self) -> Account:
+        """What became of the records so far."""
+        return Account(**self._counts)
 
     def restart(self) -> Batch:
         """Expect a new sequence, after a request for one; the records still held of the old one."""
@@ -141,9 +144,7 @@ class Sequencer:
             released.append(self._release())
             return batch.take(slice(first, None))
         if len(self._suspect):
-            step = _signed(
-                batch.records["rdt_sequence"][:1].astype(np.int64) - self._suspect.records["rdt_sequence"]
-            )
+            step = _signed(batch.records["rdt_sequence"][:1].astype(np.int64) - self._suspect.records["rdt_sequence"])
             if 0 < step[0] <= _WINDOW:
                 suspect, self._suspect = self._suspect, EMPTY
                 released.append(self._release(everything=True))
@@ -206,11 +207,8 @@ class Sequencer:
         return batch
 
     def _count(self, **counts: int) -> None:
-        if any(counts.values()):
-            account = self.account
-            self.account = replace(
-                account, **{name: getattr(account, name) + n for name, n in counts.items()}
-            )
+        for name, n in counts.items():
+            self._counts[name] += n
 
 
 def _signed(difference: NDArray[np.int64]) -> NDArray[np.int64]:
