@@ -31,9 +31,7 @@ def encode_frame(frame: Frame, version: Version) -> bytes:
 
     parts = [
         I32.pack(frame.number),
-        section(
-            len(frame.marker_sets), (text_bytes(s.name) + _many_vectors(s.markers) for s in frame.marker_sets)
-        ),
+        section(len(frame.marker_sets), (text_bytes(s.name) + _many_vectors(s.markers) for s in frame.marker_sets)),
         section(len(frame.other_markers), (VECTOR.pack(*p) for p in frame.other_markers)),
         section(len(frame.rigid_bodies), (_body_bytes(b, layout) for b in frame.rigid_bodies)),
         section(
@@ -43,9 +41,7 @@ def encode_frame(frame: Frame, version: Version) -> bytes:
     ]
     if layout.assets:
         parts.append(section(len(frame.assets), (_asset_bytes(a, layout) for a in frame.assets)))
-    parts.append(
-        section(len(frame.labeled_markers), (_marker_bytes(m, layout) for m in frame.labeled_markers))
-    )
+    parts.append(section(len(frame.labeled_markers), (_marker_bytes(m, layout) for m in frame.labeled_markers)))
     if layout.force_plates:
         parts.append(analog(frame.force_plates))
     if layout.devices:
@@ -57,9 +53,7 @@ def encode_frame(frame: Frame, version: Version) -> bytes:
         stamp.append(frame.timestamp)
     parts.append(layout.stamp.pack(*stamp))
     if layout.ticks:
-        parts.append(
-            TICKS.pack(frame.mid_exposure_ticks, frame.camera_data_received_ticks, frame.transmit_ticks)
-        )
+        parts.append(TICKS.pack(frame.mid_exposure_ticks, frame.camera_data_received_ticks, frame.transmit_ticks))
     if layout.ptp or (layout.ptp_possible and frame.ptp is not None):
         parts.append(PTP.pack(*(frame.ptp or (0, 0))))
     if layout.params:

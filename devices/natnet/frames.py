@@ -45,8 +45,7 @@ def _old_body(reader: Reader, layout: Layout) -> RigidBody:
     labels = I32.iter_unpack(reader.data[at : reader.at])
     sizes = reader.floats(n)
     markers = tuple(
-        BodyMarker(position, label, size)
-        for position, (label,), size in zip(positions, labels, sizes, strict=True)
+        BodyMarker(position, label, size) for position, (label,), size in zip(positions, labels, sizes, strict=True)
     )
     (error,) = reader.floats(1)
     params = PARAMS.unpack_from(reader.data, reader.take(2))[0] if layout.params else 1
@@ -90,9 +89,7 @@ def _skip_vectors(reader: Reader, _: Layout, n: int) -> tuple[Vector, ...]:
 
 
 def _skeletons(reader: Reader, layout: Layout, n: int) -> tuple[Skeleton, ...]:
-    return tuple(
-        Skeleton(reader.i32(), _bodies(reader, layout, reader.count(layout.body_size))) for _ in range(n)
-    )
+    return tuple(Skeleton(reader.i32(), _bodies(reader, layout, reader.count(layout.body_size))) for _ in range(n))
 
 
 def _assets(reader: Reader, layout: Layout, n: int) -> tuple[Asset, ...]:
@@ -156,9 +153,7 @@ def decode_frame(data: bytes, version: Version, *, with_markers: bool = True) ->
     bodies = _section(reader, layout, "rigid bodies", layout.body_size, _bodies)
     skeletons = _section(reader, layout, "skeletons", 8, _skeletons)
     assets = _section(reader, layout, "assets", 12, _assets) if layout.assets else ()
-    markers = _section(
-        reader, layout, "labeled markers", marker_size, _markers if with_markers else _skip_markers
-    )
+    markers = _section(reader, layout, "labeled markers", marker_size, _markers if with_markers else _skip_markers)
     plates = _section(reader, layout, "force plates", 8, _analog) if layout.force_plates else ()
     devices = _section(reader, layout, "devices", 8, _analog) if layout.devices else ()
 
@@ -167,9 +162,7 @@ def decode_frame(data: bytes, version: Version, *, with_markers: bool = True) ->
     latency = stamp[0] if layout.body_markers else 0.0
     timecode, timecode_sub = stamp[1:3] if layout.body_markers else stamp[:2]
     timestamp = stamp[-1] if layout.params else 0.0
-    exposure, received, transmit = (
-        TICKS.unpack_from(data, reader.take(TICKS.size)) if layout.ticks else (0, 0, 0)
-    )
+    exposure, received, transmit = TICKS.unpack_from(data, reader.take(TICKS.size)) if layout.ticks else (0, 0, 0)
     return Frame(
         number, sets, others, bodies, skeletons, assets, markers, plates, devices,
         latency, timecode, timecode_sub, timestamp, exposure, received, transmit,

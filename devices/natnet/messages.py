@@ -207,9 +207,7 @@ class Response:
     @property
     def text(self) -> str:
         """The words, empty if the answer is a number."""
-        return (
-            "" if len(self.payload) == 4 else self.payload.split(b"\0")[0].decode("utf-8", "backslashreplace")
-        )
+        return "" if len(self.payload) == 4 else self.payload.split(b"\0")[0].decode("utf-8", "backslashreplace")
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,9 +76,7 @@ def _force_plate(reader: Reader, _: Version) -> ForcePlateDescription:
 
 
 def _device(reader: Reader, _: Version) -> DeviceDescription:
-    return DeviceDescription(
-        reader.i32(), reader.text(), reader.text(), reader.i32(), reader.i32(), _texts(reader)
-    )
+    return DeviceDescription(reader.i32(), reader.text(), reader.text(), reader.i32(), reader.i32(), _texts(reader))
 
 
 def _camera(reader: Reader, _: Version) -> CameraDescription:
@@ -199,8 +197,7 @@ def _description_bytes(item: Description, version: Version) -> tuple[int, bytes]
             ids = _ID_AND_PARENT.pack(item.asset_type, item.id)
             bodies = _many(_rigid_body_bytes(b, version) for b in item.rigid_bodies)
             markers = _many(
-                text_bytes(m.name) + _ASSET_MARKER.pack(m.id, *m.position, m.size, m.params)
-                for m in item.markers
+                text_bytes(m.name) + _ASSET_MARKER.pack(m.id, *m.position, m.size, m.params) for m in item.markers
             )
             return 6, text_bytes(item.name) + ids + bodies + markers
         case UnknownDescription():
