@@ -60,9 +60,7 @@ class Hinge:
 
     def moved(self, step: Array) -> Self:
         """Tilt and shift both axis frames in their own coordinates."""
-        return type(self)(
-            self.poses, move_axis(self.axis2world, step[:4]), move_axis(self.axis2body, step[4:])
-        )
+        return type(self)(self.poses, move_axis(self.axis2world, step[:4]), move_axis(self.axis2body, step[4:]))
 
 
 def move_axis(axis_frame: Array, step: Array) -> Array:
