@@ -2,6 +2,7 @@
 
 from devices.natnet.client import NatNetClient
 from devices.natnet.config import BodyHealth, NatNetConfig, NatNetHealth
+from devices.natnet.discovery import FoundServer, discover
 from devices.natnet.reader import Malformed
 
-__all__ = ["BodyHealth", "Malformed", "NatNetClient", "NatNetConfig", "NatNetHealth"]
+__all__ = ["BodyHealth", "FoundServer", "Malformed", "NatNetClient", "NatNetConfig", "NatNetHealth", "discover"]

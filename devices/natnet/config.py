@@ -31,7 +31,7 @@ class NatNetConfig:
     capacity: int = 43_200
     """Poses kept per body: two minutes at 360 Hz."""
     driver: Literal["natnet", "natnetclient"] = "natnet"
-    """``natnetclient`` is the library of that name, for Motive 1.x."""
+    """``natnetclient``: frames are decoded by the library of that name, for Motive 1.x (NatNet 2.x)."""
 
     def __post_init__(self) -> None:
         problems = [

@@ -13,6 +13,7 @@ from devices.natnet import packets
 from devices.natnet.config import NatNetConfig
 from devices.natnet.descriptions import ModelDef
 from devices.natnet.frames import decode_frame
+from devices.natnet.library import LibraryDecoder
 from devices.natnet.messages import (
     Connect,
     EchoRequest,
@@ -81,6 +82,7 @@ class Connection:
         self._waiting: list[tuple[bytes, int]] = []
         self._wish_s = 0.0
         self._told: set[str] = set()
+        self._library = LibraryDecoder() if config.driver == "natnetclient" else None
 
     # What to send.
 
@@ -152,7 +154,10 @@ class Connection:
         try:
             if packets.message_id(datagram) == packets.FRAME_ID:
                 return self._receive_frame(datagram, received_ns, now_s)
-            self._receive_answer(packets.decode(datagram, self.version or OLDEST), received_ns, now_s)
+            message = packets.decode(datagram, self.version or OLDEST)
+            if self._library is not None and isinstance(message, ModelDef):
+                self._library.take_models(datagram, self.version or OLDEST)
+            self._receive_answer(message, received_ns, now_s)
         except Malformed as error:
             self._count_malformed(error, now_s)
         return self._flush(now_s)
@@ -196,7 +201,11 @@ class Connection:
         return samples
 
     def _take_frame(self, datagram: bytes, received_ns: int, now_s: float) -> Sequence[PoseSample]:
-        frame = decode_frame(datagram, self.version or OLDEST, with_markers=False)
+        version = self.version or OLDEST
+        if self._library is not None:
+            frame = self._library.decode_frame(datagram, version)
+        else:
+            frame = decode_frame(datagram, version, with_markers=False)
         self._last_frame_s = now_s
         self._last_frame_ns = received_ns
         unnamed = self.stream.unnamed
