@@ -1,0 +1,194 @@
+"""Motive's CSV exports, formats 1.0 to 1.25: rigid bodies with quaternions or Euler angles, blanks where occluded."""
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from sessions.errors import SessionError
+from sessions.imports.recording import Recording, pose_window
+
+_METRES = {
+    "meters": 1.0,
+    "metres": 1.0,
+    "centimeters": 0.01,
+    "millimeters": 0.001,
+    "inches": 0.0254,
+    "feet": 0.3048,
+}
+_FIRST_CELL = "format version"
+_BODY = "rigid body"
+_HEADER_ROWS = 20
+_START_FORMATS = ("%Y-%m-%d %I.%M.%S.%f %p", "%Y-%m-%d %I.%M.%S %p", "%Y-%m-%d %H:%M:%S")
+
+
+@dataclass(slots=True)
+class _BodyColumns:
+    """Where the numbers of one rigid body stand in a row."""
+
+    rotation: dict[str, int] = field(default_factory=dict)
+    position: dict[str, int] = field(default_factory=dict)
+    error: int | None = None
+
+
+def is_motive(text: str) -> bool:
+    """Whether a text starts like an export of Motive."""
+    return text.lstrip("\ufeff\"' \t\r\n")[: len(_FIRST_CELL)].lower() == _FIRST_CELL
+
+
+def read(path: Path, text: str) -> Recording:
+    """Read an export. Positions stay in Motive's own world frame (y up), in metres."""
+    separator = _separator(text)
+    rows = list(csv.reader(text.lstrip("\ufeff").splitlines(), delimiter=separator))
+    header = {key.strip().lower(): value.strip() for key, value in zip(rows[0][::2], rows[0][1::2], strict=False)}
+    notes: list[str] = []
+    if separator != ",":
+        notes.append(f"Columns are separated by {separator!r}; decimal commas were read as points.")
+    scale = _scale(path, header, notes)
+    axis_row = _axis_row(path, rows)
+    bodies = _columns(path, rows[1 : axis_row + 1])
+    numbers = _numbers(path, rows[axis_row + 1 :], axis_row + 2, separator, notes)
+    start_ns = _start_ns(header, notes)
+    t_ns = start_ns + np.round(numbers[:, 1] * 1e9).astype(np.int64)
+    if (np.diff(t_ns) <= 0).any():
+        notes.append("Times do not always increase; samples are sorted by time.")
+    if header.get("coordinate space", "global").lower() != "global":
+        notes.append(f"Coordinates are {header['coordinate space']!r}, not global: poses may be relative to a parent.")
+    recording = Recording({}, notes=notes, metadata={"kind": "Motive CSV", "version": header.get(_FIRST_CELL, "?")})
+    order = np.argsort(t_ns, kind="stable")
+    for name, columns in bodies.items():
+        positions = scale * numbers[:, [columns.position[axis] for axis in "xyz"]]
+        quaternions = _quaternions(path, header, numbers, columns, name, notes)
+        error = 0.0 if columns.error is None else scale * numbers[:, columns.error][order]
+        recording.bodies[name] = pose_window(
+            name, t_ns[order], positions[order], quaternions[order], sequence=numbers[order, 0], mean_error=error
+        )
+    return recording
+
+
+def _separator(text: str) -> str:
+    """The character behind the first cell."""
+    match = re.match(r"""["']?format version["']?\s*([,;\t|])""", text.lstrip("\ufeff \r\n"), re.IGNORECASE)
+    return match[1] if match else ","
+
+
+def _scale(path: Path, header: dict[str, str], notes: list[str]) -> float:
+    """Metres per unit of length."""
+    unit = header.get("length units")
+    if unit is None:
+        notes.append("The export does not say its unit of length; metres were assumed.")
+        return 1.0
+    if unit.lower() not in _METRES:
+        raise SessionError(f"{path} has lengths in {unit!r}. Export again in metres, millimetres or centimetres.")
+    if unit.lower() in ("feet", "inches"):
+        notes.append(f"Lengths are in {unit.lower()}; they were converted to metres.")
+    return _METRES[unit.lower()]
+
+
+def _axis_row(path: Path, rows: Sequence[Sequence[str]]) -> int:
+    """Index of the row ``Frame, Time (Seconds), X, Y, …``, the last before the numbers."""
+    for index, row in enumerate(rows[:_HEADER_ROWS]):
+        letters = [cell.strip().lower() for cell in row[2:]]
+        if letters.count("x") and letters.count("y") and letters.count("z"):
+            return index
+    raise SessionError(
+        f"{path} begins like a Motive export but has no row `Frame, Time (Seconds), X, Y, Z…` within its first "
+        f"{_HEADER_ROWS}. Export it again with header information."
+    )
+
+
+def _columns(path: Path, header_rows: Sequence[Sequence[str]]) -> dict[str, _BodyColumns]:
+    """Columns of each rigid body by name, from the rows of types, names, components and axes."""
+    cells = [[cell.strip() for cell in row] for row in header_rows]
+    kinds = next(
+        (i for i, row in enumerate(cells) if {"rigid body", "marker", "bone"} & {c.lower() for c in row}), None
+    )
+    if kinds is None or kinds + 1 >= len(cells) - 1:
+        raise SessionError(f"{path} does not say which columns belong to a rigid body. Export it again with headers.")
+    types, names, components, axes = cells[kinds], cells[kinds + 1], cells[-2], cells[-1]
+    bodies: dict[str, _BodyColumns] = {}
+    for i, (kind, name, component, axis) in enumerate(zip(types, names, components, axes, strict=False)):
+        if kind.lower() != _BODY:
+            continue
+        columns = bodies.setdefault(name, _BodyColumns())
+        if component.lower() == "rotation":
+            columns.rotation.setdefault(axis.lower(), i)
+        elif component.lower() == "position":
+            columns.position.setdefault(axis.lower(), i)
+        elif "error" in component.lower() or "error" in axis.lower():
+            columns.error = i
+    bodies = {name: columns for name, columns in bodies.items() if set(columns.position) >= set("xyz")}
+    if not bodies:
+        other = sum(kind.lower() == "marker" for kind in types) // 3
+        raise SessionError(
+            f"{path} has no rigid body ({other} markers). In Motive, make a rigid body of the gripper's markers and "
+            "export with `Rigid Bodies` ticked."
+        )
+    return bodies
+
+
+def _numbers(
+    path: Path, rows: Sequence[Sequence[str]], first_line: int, separator: str, notes: list[str]
+) -> NDArray[np.float64]:
+    """All rows as numbers; blanks and time codes are NaN, a cut-off last row is left out."""
+    rows = [row for row in rows if row]
+    if not rows:
+        raise SessionError(f"{path} has headers but no frames.")
+    width = max(len(row) for row in rows)
+    if len(rows[-1]) < width and len(rows) > 1:
+        notes.append(f"The last row is cut off ({len(rows[-1])} of {width} columns) and was left out.")
+        rows = rows[:-1]
+    table = np.full((len(rows), width), np.nan)
+    for i, row in enumerate(rows):
+        for k, cell in enumerate(row):
+            if cell and not cell.isspace() and ":" not in cell:
+                try:
+                    table[i, k] = float(cell if separator == "," else cell.replace(",", "."))
+                except ValueError as error:
+                    raise SessionError(
+                        f"{path}, line {first_line + i}, column {k + 1}: {cell!r} is no number."
+                    ) from error
+    if width < 2 or np.isnan(table[:, :2]).any():
+        bad = int(np.argmax(np.isnan(table[:, :2]).any(axis=1))) if width >= 2 else 0
+        raise SessionError(f"{path}, line {first_line + bad}: frame number or time is missing.")
+    return table
+
+
+def _start_ns(header: dict[str, str], notes: list[str]) -> int:
+    """Start of the capture in ns since 1970; the file does not tell its time zone, so UTC."""
+    told = header.get("capture start time", "")
+    for form in _START_FORMATS:
+        try:
+            start = datetime.strptime(told, form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+        return round(start.timestamp()) * 1_000_000_000 + start.microsecond * 1000
+    notes.append("The export does not say when it was captured; times start at 0.")
+    return 0
+
+
+def _quaternions(
+    path: Path, header: dict[str, str], numbers: NDArray[np.float64], columns: _BodyColumns, name: str, notes: list[str]
+) -> NDArray[np.float64]:
+    """Quaternions (n, 4) xyzw; Motive's Euler angles are degrees about the body's own, turned axes."""
+    kind = header.get("rotation type", "Quaternion" if "w" in columns.rotation else "XYZ")
+    if set(columns.rotation) >= set("xyzw"):
+        return numbers[:, [columns.rotation[axis] for axis in "xyzw"]]
+    if not columns.rotation:
+        notes.append(f"Body {name!r} has no rotation: its orientation is constant, only positions can be fitted.")
+        return np.tile([0.0, 0.0, 0.0, 1.0], (len(numbers), 1))
+    order = re.search(r"[XYZ]{3}", kind.upper())
+    if not order or set(order[0]) != set("XYZ") or set(columns.rotation) < set("xyz"):
+        raise SessionError(f"{path} has rotations of type {kind!r}. Export again with quaternions.")
+    angles = numbers[:, [columns.rotation[axis.lower()] for axis in order[0]]]
+    result = np.full((len(numbers), 4), np.nan)
+    known = np.isfinite(angles).all(axis=1)
+    if known.any():
+        result[known] = Rotation.from_euler(order[0], angles[known], degrees=True).as_quat()
+    return result

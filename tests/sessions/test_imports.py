@@ -1,0 +1,228 @@
+"""Recordings of other programs become sessions, or a message that says what is wrong with them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from devices.samples import PoseState
+from sessions import SessionError, open_session
+from sessions.imports import import_recording, read_recording
+
+STURM = Path(__file__).parents[2] / "../shared/data/sturm"
+
+
+def motive_csv(
+    *,
+    version: str = "1.23",
+    unit: str = "Meters",
+    rotation: str = "Quaternion",
+    separator: str = ",",
+    kind: str = "Rigid Body",
+) -> str:
+    """An export of four frames at 100 Hz with two bodies; in the third frame the gripper is occluded."""
+    width = 4 if rotation == "Quaternion" else 3
+    axes = ["X", "Y", "Z", "W"][:width]
+    label = version >= "1.24"
+    header = [
+        "Format Version", version, "Take Name", "Take 1", "Capture Frame Rate", "100.000000",
+        "Capture Start Time", "2024-05-06 03.14.26.331 PM", "Rotation Type", rotation, "Length Units", unit,
+        "Coordinate Space", "Global",
+    ]  # fmt: skip
+    columns = [
+        (name, c, a)
+        for name in ("gripper", "door frame")
+        for c, a in [*(("Rotation", a) for a in axes), *(("Position", a) for a in "XYZ"), ("Mean Marker Error", "")]
+    ]
+    rows = [header, [], ["", "Type" if label else "", *(kind for _ in columns), *["Rigid Body Marker"] * 3]]
+    rows.append(["", "Name" if label else "", *(name for name, _, _ in columns), *["gripper:Marker1"] * 3])
+    rows.append(["", "ID" if label else "", *("1" for _ in columns), *["2"] * 3])
+    if version >= "1.25":
+        rows.append(["", "Parent", *("" for _ in columns), "", "", ""])
+    rows.append(["", "", *(c for _, c, _ in columns), *["Position"] * 3])
+    rows.append(["Frame", "Time (Seconds)", *(a for _, _, a in columns), "X", "Y", "Z"])
+    scale = {"Meters": 1.0, "Millimeters": 1000.0, "Feet": 1 / 0.3048}.get(unit, 1.0)
+    turn = Rotation.from_euler("XYZ", [10, 20, 30], degrees=True)
+    angles = turn.as_quat() if width == 4 else turn.as_euler("XYZ", degrees=True)
+    for frame in range(4):
+        body = [*angles, *(scale * np.array([0.1 * frame, 1.0, -0.5])), scale * 0.0002]
+        cells = [f"{value:.9f}" for value in body]
+        hidden = [""] * len(cells) if frame == 2 else cells
+        rows.append([str(frame), f"{frame / 100:.6f}", *hidden, *cells, "", "", ""])
+    text = [
+        [cell.replace(".", ",") if separator == ";" and i > 6 else cell for cell in row] for i, row in enumerate(rows)
+    ]
+    return "\r\n".join(separator.join(row) for row in text) + "\r\n"
+
+
+@pytest.mark.parametrize("version", ["1.20", "1.21", "1.22", "1.23", "1.24", "1.25"])
+@pytest.mark.parametrize("unit", ["Meters", "Millimeters", "Feet"])
+@pytest.mark.parametrize("rotation", ["Quaternion", "XYZ"])
+def test_motive_exports(tmp_path: Path, version: str, unit: str, rotation: str) -> None:
+    path = tmp_path / "take.csv"
+    path.write_text("\ufeff" + motive_csv(version=version, unit=unit, rotation=rotation), encoding="utf-8")
+    before = path.read_bytes()
+    imported = import_recording(path, tmp_path / "take.mcap", body="gripper")
+    assert path.read_bytes() == before
+    assert (imported.bodies, imported.poses) == (("gripper",), 4)
+    assert any("feet" in note for note in imported.notes) is (unit == "Feet")
+    session = open_session(imported.path)
+    poses = session.poses("gripper")
+    assert poses.states.tolist() == [PoseState.MEASURED, PoseState.MEASURED, PoseState.UNTRACKED, PoseState.MEASURED]
+    assert np.isnan(poses.positions[2]).all()
+    np.testing.assert_allclose(poses.positions[3], [0.3, 1.0, -0.5], atol=1e-8)
+    np.testing.assert_allclose(poses.mean_error[0], 0.0002, atol=1e-9)
+    expected = Rotation.from_euler("XYZ", [10, 20, 30], degrees=True).as_matrix()
+    np.testing.assert_allclose(poses.poses()[3, :3, :3], expected, atol=1e-7)
+    np.testing.assert_allclose(np.diff(poses.t_ns), 10_000_000)
+    take = session.take(1)
+    assert (take.name, take.t0_ns, take.t1_ns) == ("take", poses.t_ns[0], poses.t_ns[3])
+
+
+def test_motive_with_another_separator_and_decimal_commas(tmp_path: Path) -> None:
+    path = tmp_path / "take.csv"
+    path.write_text(motive_csv(separator=";", unit="Millimeters"))
+    recording = read_recording(path)
+    assert list(recording.bodies) == ["gripper", "door frame"]
+    np.testing.assert_allclose(recording.bodies["door frame"].positions[2], [0.2, 1.0, -0.5], atol=1e-8)
+    assert any("';'" in note for note in recording.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (motive_csv(kind="Marker"), "no rigid body"),
+        (motive_csv(unit="Furlongs"), "'Furlongs'"),
+        (motive_csv(rotation="Axis-Angle"), "'Axis-Angle'"),
+        ("\r\n".join(motive_csv().split("\r\n")[:7]), "no frames"),
+        ("\r\n".join(motive_csv().split("\r\n")[:3]), "no row"),
+        (motive_csv().replace("0.300000000", "lost"), "line 11, column 7: 'lost'"),
+        ("", "is empty"),
+        ("a b c\n", "lack some of"),
+        ("1 2 3 4 5\n", "has 5 columns"),
+        ("1 2 3 4 5 6 7\n", "no unit quaternion"),
+        ("1 2 3\n4 five 6\n", "line 2: 'five'"),
+        ("1 2 3\n4 5\n6 7 8\n", "line 2 has 2 columns"),
+    ],
+)
+def test_what_cannot_be_imported_is_explained(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "take.csv"
+    path.write_text(text)
+    with pytest.raises(SessionError, match=message):
+        import_recording(path, tmp_path / "take.mcap")
+    assert not (tmp_path / "take.mcap").exists()
+
+
+def test_a_body_that_is_not_there_is_answered_with_those_that_are(tmp_path: Path) -> None:
+    path = tmp_path / "take.csv"
+    path.write_text(motive_csv())
+    with pytest.raises(SessionError, match="gripper, door frame"):
+        import_recording(path, tmp_path / "take.mcap", body="hand")
+    with pytest.raises(SessionError, match="No such file"):
+        import_recording(tmp_path / "nowhere.csv", tmp_path / "take.mcap")
+
+
+def test_a_cut_off_last_row_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "take.csv"
+    path.write_text(motive_csv()[:-60])
+    recording = read_recording(path)
+    assert len(recording.bodies["gripper"]) == 3
+    assert any("cut off" in note for note in recording.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "times"),
+    [
+        ("1 2 3 0 0 0 1\n4 5 6 0 0 1 0\n", [0, 10_000_000]),
+        ("1,2,3,0,0,0,1\n4,5,6,0,0,1,0\n", [0, 10_000_000]),
+        ("# tum\n0.5 1 2 3 0 0 0 1\n\n0.75 4 5 6 0 0 1 0\n", [500_000_000, 750_000_000]),
+        ("0,5;1;2;3;0;0;0;1\n0,75;4;5;6;0;0;1;0\n", [500_000_000, 750_000_000]),
+        ("qw,qx,qy,qz,x,y,z,time\n1,0,0,0,1,2,3,0.5\n0,0,0,1,4,5,6,0.75\n", [500_000_000, 750_000_000]),
+        (
+            "1700000000500000000 1 2 3 0 0 0 1\n1700000000750000000 4 5 6 0 0 1 0\n",
+            [1_700_000_000_500_000_000, 1_700_000_000_750_000_000],
+        ),
+    ],
+)
+def test_pose_logs(tmp_path: Path, text: str, times: list[int]) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text(text)
+    imported = import_recording(path, tmp_path / "log.mcap")
+    poses = open_session(imported.path).poses("gripper")
+    assert poses.t_ns.tolist() == times
+    assert poses.positions.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert poses.quaternions.tolist() == [[0, 0, 0, 1], [0, 0, 1, 0]]
+
+
+def test_real_pose_logs_keep_every_number(tmp_path: Path) -> None:
+    logs = sorted(STURM.glob("*/*.log"))
+    if not logs:
+        pytest.skip("the recorded tracks of ../shared/data/sturm are not beside this repository")
+    for log in logs:
+        rows = np.loadtxt(log)
+        imported = import_recording(log, tmp_path / f"{log.parent.name}-{log.stem}.mcap", body="gripper")
+        poses = open_session(imported.path).poses("gripper")
+        assert (poses.positions == rows[:, :3]).all()
+        assert any("no orientations" in note for note in imported.notes) is (rows.shape[1] == 3)
+        if rows.shape[1] == 7:
+            np.testing.assert_allclose(poses.quaternions, rows[:, 3:], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["ros1", "sqlite3", "mcap"])
+def test_ros_bags(tmp_path: Path, kind: str) -> None:
+    pytest.importorskip("rosbags", reason="rosbags is not installed")
+    bag = write_bag(tmp_path, kind)
+    imported = import_recording(bag, tmp_path / "session.mcap")
+    session = open_session(imported.path)
+    assert sorted(session.bodies) == ["gripper", "lid"]
+    for body in session.bodies:
+        poses = session.poses(body)
+        assert poses.t_ns.tolist() == [5_000_000_000 + i * 10_000_000 for i in range(5)]
+        assert poses.positions.tolist() == [[0.1 * i, 0.0, 1.0] for i in range(5)]
+    assert session.wrenches().wrench.tolist() == [[1.0 * i, 0, 0, 0, 0, 0.5] for i in range(5)]
+    with pytest.raises(SessionError, match="session already"):
+        import_recording(imported.path, tmp_path / "again.mcap")
+    damaged = tmp_path / f"damaged{bag.suffix or '.bag'}"
+    damaged.write_bytes((bag if bag.is_file() else next(bag.glob("*.[dm]*"))).read_bytes()[:500])
+    with pytest.raises(SessionError, match="cannot be read as a ROS bag"):
+        import_recording(damaged, tmp_path / "again.mcap")
+
+
+def write_bag(folder: Path, kind: str) -> Path:
+    from rosbags.rosbag1 import Writer as Writer1
+    from rosbags.rosbag2 import StoragePlugin
+    from rosbags.rosbag2 import Writer as Writer2
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+    old = kind == "ros1"
+    store = get_typestore(Stores.ROS1_NOETIC if old else Stores.ROS2_HUMBLE)
+    if old:
+        store.register(get_types_from_msg("geometry_msgs/TransformStamped[] transforms", "tf2_msgs/msg/TFMessage"))
+    path = folder / ("bag.bag" if old else "bag")
+    writer = Writer1(path) if old else Writer2(path, version=8, storage_plugin=StoragePlugin[kind.upper()])
+    t = store.types
+    vector, quaternion = t["geometry_msgs/msg/Vector3"], t["geometry_msgs/msg/Quaternion"](x=0.0, y=0.0, z=0.0, w=1.0)
+    kinds = [
+        "geometry_msgs/msg/PoseStamped",
+        "geometry_msgs/msg/WrenchStamped",
+        "tf2_msgs/msg/TFMessage",
+        "std_msgs/msg/String",
+    ]
+    with writer:
+        topics = ["/mocap/gripper/pose", "/ft", "/tf", "/chatter"]
+        links = [writer.add_connection(topic, k, typestore=store) for topic, k in zip(topics, kinds, strict=True)]
+        for i in range(5):
+            stamp = t["builtin_interfaces/msg/Time"](sec=5, nanosec=i * 10_000_000)
+            extra = {"seq": i} if old else {}
+            head = t["std_msgs/msg/Header"](stamp=stamp, frame_id="world", **extra)
+            at = t["geometry_msgs/msg/Point"](x=0.1 * i, y=0.0, z=1.0)
+            pose = t["geometry_msgs/msg/Pose"](position=at, orientation=quaternion)
+            wrench = t["geometry_msgs/msg/Wrench"](force=vector(1.0 * i, 0.0, 0.0), torque=vector(0.0, 0.0, 0.5))
+            move = t["geometry_msgs/msg/Transform"](translation=vector(0.1 * i, 0.0, 1.0), rotation=quaternion)
+            link = t["geometry_msgs/msg/TransformStamped"](header=head, child_frame_id="lid", transform=move)
+            messages = [t[kinds[0]](head, pose), t[kinds[1]](head, wrench), t[kinds[2]]([link]), t[kinds[3]]("hello")]
+            for connection, message in zip(links, messages, strict=True):
+                pack = store.serialize_ros1 if old else store.serialize_cdr
+                writer.write(connection, 9_000_000_000 + i, pack(message, connection.msgtype))
+    return path
