@@ -13,23 +13,13 @@ from numpy.typing import NDArray
 from devices.buffer import PoseWindow, WrenchWindow
 from sessions import format as fmt
 from sessions import parts
+from sessions.datagrams import Datagram, merged
 from sessions.errors import SessionError
 from sessions.info import SessionInfo, summarise
-from sessions.runs import Run, runs
+from sessions.runs import runs
 from sessions.scan import ChunkRef, Damage, Scan, scan, unpack_all
-from sessions.tables import Chunk, inside, pose_window, wrench_window
+from sessions.tables import Chunk, pose_window, wrench_window
 from sessions.take import Take
-
-
-@dataclass(frozen=True, slots=True)
-class Datagram:
-    """One raw datagram as it came over the wire."""
-
-    t_ns: int
-    """Host time of receipt (or sending)."""
-    stream: str
-    """For example ``natnet/data``."""
-    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +89,8 @@ class Session:
     @property
     def streams(self) -> tuple[str, ...]:
         """Names of the recorded raw streams."""
-        found = {c.metadata["stream"]: None for s in self._scans for c in s.channels.values() if c.encoding == "raw"}
+        raw = (c for s in self._scans for c in s.channels.values() if c.encoding == "raw")
+        found = {c.topic.removeprefix(fmt.RAW): None for c in raw}
         return tuple(found)
 
     # What people and devices said.
@@ -151,22 +142,21 @@ class Session:
     def datagrams(
         self, t0_ns: int | None = None, t1_ns: int | None = None, streams: Iterable[str] | None = None
     ) -> Iterator[Datagram]:
-        """Raw datagrams in order of time; those of one stream keep their order where times are equal."""
+        """Raw datagrams in order of time; those of one stream in the order in which they were recorded."""
+        for batch in self.datagram_batches(t0_ns, t1_ns, streams):
+            yield from batch
+
+    def datagram_batches(
+        self, t0_ns: int | None = None, t1_ns: int | None = None, streams: Iterable[str] | None = None
+    ) -> Iterator[list[Datagram]]:
+        """The same in lists of up to a few thousand."""
         wanted = set(self.streams if streams is None else streams)
-        topics = self._topics(lambda c: c.encoding == "raw" and c.metadata["stream"] in wanted)
-        waiting: list[Datagram] = []
-        for chunk, next_ns in self._chunks_ahead(topics, t0_ns, t1_ns):
-            for topic, run in chunk:
-                stream = topic.removeprefix(fmt.RAW)
-                waiting += _datagrams(run, stream, t0_ns, t1_ns)
-            waiting.sort(key=lambda d: d.t_ns)
-            ready = len(waiting) if next_ns is None else sum(d.t_ns < next_ns for d in waiting)
-            yield from waiting[:ready]
-            del waiting[:ready]
+        topics = self._topics(lambda c: c.encoding == "raw" and c.topic.removeprefix(fmt.RAW) in wanted)
+        return merged(self._chunks_ahead(topics, t0_ns, t1_ns), t0_ns, t1_ns)
 
     def datagram_times(self, stream: str) -> NDArray[np.int64]:
         """(n,) times of the datagrams of one stream, ascending."""
-        topics = self._topics(lambda c: c.encoding == "raw" and c.metadata["stream"] == stream)
+        topics = self._topics(lambda c: c.encoding == "raw" and c.topic.removeprefix(fmt.RAW) == stream)
         times = [run.t_ns for chunk in self._chunks(topics) for _, run in chunk]
         return np.sort(np.concatenate([np.zeros(0, np.int64), *times]))
 
@@ -269,9 +259,3 @@ def _json_object(data: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None
-
-
-def _datagrams(run: Run, stream: str, t0_ns: int | None, t1_ns: int | None) -> Iterator[Datagram]:
-    wanted = inside(run.t_ns, t0_ns, t1_ns)
-    for t_ns, body in zip(run.t_ns[wanted].tolist(), run.bodies[wanted], strict=True):
-        yield Datagram(t_ns, stream, body.tobytes())
