@@ -15,6 +15,12 @@ Cause = Literal[
     "imprecise",
     "collinear",
     "mismatch",
+    "none-stored",
+    "redefined",
+    "markers-changed",
+    "other-body",
+    "other-device",
+    "too-old",
 ]
 """Machine-readable cause of a refusal, for the wizard's pictures and for statistics."""
 
