@@ -3,6 +3,7 @@
 from devices.netft.api import SensorCalibration, parse_api, render_api
 from devices.netft.client import NetFT
 from devices.netft.config import NetFTConfig, NetFTHealth
+from devices.netft.discovery import FoundSensor, discover
 from devices.netft.http import fetch_calibration
 from devices.netft.rdt import (
     Command,
@@ -16,6 +17,7 @@ from devices.netft.rdt import (
 
 __all__ = [
     "Command",
+    "FoundSensor",
     "Malformed",
     "NetFT",
     "NetFTConfig",
@@ -24,6 +26,7 @@ __all__ = [
     "SensorCalibration",
     "decode_records",
     "decode_request",
+    "discover",
     "encode_records",
     "encode_request",
     "fetch_calibration",
