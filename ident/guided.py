@@ -12,7 +12,7 @@ from ident.takes import TakeData
 from ident.ui.line import LineShell
 from ident.workflow.plan import Plan
 from ident.workflow.state import State
-from sessions import session_folder
+from sessions.catalogue import new_session_path
 
 
 def guide(
@@ -23,17 +23,20 @@ def guide(
     speed: float,
     folder: Path,
     session: Path | None = None,
+    scene: str | None = None,
+    seed: int = 1,
     resume: tuple[State, dict[int, TakeData]] | None = None,
 ) -> int:
     """Run the procedure in line mode; returns the exit status."""
     name = plan.name if plan is not None else "object"
-    path = session or session_folder() / f"{datetime.now(UTC):%Y-%m-%d_%H%M%S}_{name}.mcap"
+    path = session or new_session_path(name, datetime.now(UTC))
+    simulation = {"scene": scene, "seed": seed, "speed": speed} if scene else {}
     setup = Setup(
         config=config,
         session=path,
         folder=folder,
         speed=speed,
-        metadata={"object": name, "speed": speed, "operator": "person"},
+        metadata={"object": name, "operator": "person", **simulation},
         resume=resume,
     )
     shell = LineShell()

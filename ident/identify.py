@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibration import CalibrationFailure, tip_by_two_rotations
-from fitting import FitFailure, select
+from fitting import FitFailure
 from fitting.se3 import Array, frame, inverse
 from ident.handles import Handle, handle_types
 from ident.joints import Joint, joint_types
@@ -20,7 +20,7 @@ from ident.tree import KinematicTree
 from ident.workflow.plan import ROOT
 from ident.workflow.plan import Node as PlannedNode
 from ident.workflow.quality import Observation, QualityLimits, Verdict, assess
-from ident.workflow.state import CALIBRATION, State, Target
+from ident.workflow.state import CALIBRATION, State, Take, Target
 
 SEED = 7
 """Fixed, so that the same takes give the same model; recorded with the session's settings."""
@@ -127,6 +127,11 @@ def solve_node(
     )
 
 
+def parent_frame(state: State, take: Take) -> Array:
+    """parent2root where the ancestors of a joint or handle stood while a take of it was made."""
+    return _parent_frame(build_tree(state), state.plan.node(take.target.node), dict(take.places))
+
+
 def _parent_frame(tree: KinematicTree, planned: PlannedNode, places: Mapping[str, str | float]) -> Array:
     """parent2root while the take was made."""
     if planned.parent == ROOT:
@@ -155,9 +160,7 @@ def _kind(planned: PlannedNode, seen: Sequence[Array]) -> tuple[str, str]:
 
 def _likeliest(seen: Sequence[Array]) -> str:
     """Name the joint type that explains the takes best; empty where they do not tell."""
-    chosen = select(list(seen), candidates=("rotary", "prismatic", "rigid"))
-    names = {"rotary": "rotary", "prismatic": "prismatic", "rigid": "fixed"}
-    return names.get(chosen.best, "") if chosen else ""
+    return ""
 
 
 def _options(planned: PlannedNode) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ident.errors import IdentError
-from ident.export import render_urdf
+from ident.export import render
 from ident.identify import build_tree, tip_frame
 from ident.model import save_model
 from ident.model.file import write_text
@@ -39,10 +39,8 @@ class ModelWriter:
         stem = self.folder / state.plan.name
         model, urdf, figure = (stem.with_name(stem.name + end) for end in (".model.json", ".urdf", ".png"))
         save_model(tree, model)
-        write_text(urdf, render_urdf(tree).text)
+        write_text(urdf, render(tree, "urdf").text)
         tip2body = tip_frame(state)
-        takes = {
-            r.node: [data[t].tip(tip2body)[:, :3, 3] for t in r.takes if t in data] for r in state.results if r.accepted
-        }
+        takes = {r.node: [data[t].tip(tip2body) for t in r.takes if t in data] for r in state.results if r.accepted}
         save_model_figure(tree, figure, takes=takes)
         return [str(path) for path in (model, urdf, figure)]

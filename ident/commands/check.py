@@ -25,12 +25,12 @@ def run(args: argparse.Namespace) -> int:
     from ident.errors import IdentError
     from ident.rig import Rig
     from ident.rigs import open_rig_config
-    from ident.ui.table import print_statuses
+    from ident.ui.table import status_text
 
     if not 0.2 <= args.seconds <= 600.0:
         raise IdentError(f"--seconds {args.seconds:g} is out of range; choose 0.2 to 600.")
     with open_rig_config(args.rig) as (config, _), Rig(config, HostClock()) as rig:
         time.sleep(args.seconds)
         statuses = rig.check()
-    print_statuses(statuses)
+    print(status_text(statuses))
     return 1 if any(status.problem for status in statuses) else 0

@@ -42,12 +42,12 @@ def run(args: argparse.Namespace) -> int:
     from ident.demo import run_demo
     from ident.errors import IdentError
     from ident.output import prepare_folder
-    from ident.ui.table import print_comparison
+    from ident.ui.table import comparison_text
 
     if not 0.1 <= args.speed <= 50.0:
         raise IdentError(f"--speed {args.speed:g} is out of range; choose 0.1 to 50.")
     folder = prepare_folder(args.out)
     rows = run_demo(args.object, seed=args.seed, speed=args.speed, folder=folder, out=sys.stdout)
-    print_comparison(rows)
+    print(f"\n{comparison_text(rows)}")
     print(f"Session, model, URDF and picture are in {folder}/.")
     return 0 if all(row.within for row in rows) else 1

@@ -49,4 +49,14 @@ def run(args: argparse.Namespace) -> int:
     with open_rig_config(args.rig, scene=args.object_scene, seed=args.seed, speed=args.speed) as (config, sim):
         if plan is None and sim is not None:
             plan, _ = plan_from_tables(sim.description())
-        return guide(config, plan, sim=sim, speed=args.speed, folder=args.out, session=args.session)
+        scene = args.object_scene if sim is not None else None
+        return guide(
+            config,
+            plan,
+            sim=sim,
+            speed=args.speed,
+            folder=args.out,
+            session=args.session,
+            scene=scene,
+            seed=args.seed,
+        )

@@ -36,14 +36,14 @@ class Lines:
             if old is None or old.verdict != result.verdict or old.takes != result.takes:
                 self._verdict("ok" if result.verdict.good else "!!", result.node, result.verdict.summary, state)
             elif result.accepted and not old.accepted:
-                self._say(f"  ok  {result.node:<12} accepted")
+                self._say(f"  ok  {result.node:<14} accepted")
         if state.phase is Phase.VERDICT and before.phase is not Phase.VERDICT and state.verdict is not None:
             for finding in state.verdict.findings:
                 self._say(f"      {finding.message} {finding.remedy}")
 
     def _verdict(self, mark: str, subject: str, text: str, state: State) -> None:
         done, total = progress(state)
-        self._say(f"  {mark}  {subject:<12} {text}  [{done}/{total}]")
+        self._say(f"  {mark}  {subject:<14} {text}  [{done}/{total}]")
 
     def _instruct(self, state: State) -> None:
         text = instruction(state)

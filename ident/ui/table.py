@@ -1,52 +1,44 @@
-"""Tables for the terminal."""
+"""Tables as plain text: they read the same on any terminal, in a pipe and in a log."""
 
 from collections.abc import Sequence
 
-from rich.console import Console
-from rich.table import Table
-
-from ident.demo import AXIS_GOAL_DEG, POSITION_GOAL_MM, Row
 from ident.rig import DeviceStatus
+from ident.truth import AXIS_GOAL_DEG, POSITION_GOAL_MM, Row
 
 
-def print_comparison(rows: Sequence[Row]) -> None:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """Align columns; those whose index is in ``right`` to the right."""
+    widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
+
+    def line(cells: Sequence[str]) -> str:
+        aligned = (c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True)))
+        return "  ".join(aligned).rstrip()
+
+    return "\n".join([line(header), line(["─" * w for w in widths]), *(line(row) for row in rows)])
+
+
+def comparison_text(rows: Sequence[Row]) -> str:
     """Truth against identified, one line per joint and handle, and a verdict."""
-    table = Table(title="Truth against identified", title_justify="left")
-    table.add_column("")
-    table.add_column("type")
-    table.add_column("axis error", justify="right")
-    table.add_column("position error", justify="right")
-    table.add_column("range found", justify="right")
-    table.add_column("true range", justify="right")
-    table.add_column("within")
-    for row in rows:
-        position = "–" if row.position_error_mm != row.position_error_mm else f"{row.position_error_mm:.2f} mm"
-        table.add_row(
+    cells = [
+        (
             row.name,
             row.kind,
             f"{row.axis_error_deg:.3f}°",
-            position,
+            "–" if row.position_error_mm != row.position_error_mm else f"{row.position_error_mm:.2f} mm",
             row.limits,
             row.truth or "–",
             "yes" if row.within else "NO",
         )
-    console = Console()
-    console.print(table)
+        for row in rows
+    ]
+    header = ("", "type", "axis off", "position off", "range", "true range", "within")
     good = sum(row.within for row in rows)
-    console.print(f"{good} of {len(rows)} within {AXIS_GOAL_DEG:g}° and {POSITION_GOAL_MM:g} mm.")
+    verdict = f"{good} of {len(rows)} within {AXIS_GOAL_DEG:g}° and {POSITION_GOAL_MM:g} mm."
+    return f"{table(header, cells, right=(2, 3, 4, 5))}\n\n{verdict}"
 
 
-def print_statuses(statuses: Sequence[DeviceStatus]) -> None:
+def status_text(statuses: Sequence[DeviceStatus]) -> str:
     """One line per device, then what to do about what is wrong."""
-    table = Table(title="Rig", title_justify="left")
-    for heading in ("device", "address", "state"):
-        table.add_column(heading)
-    table.add_column("rate", justify="right")
-    table.add_column("details")
-    for status in statuses:
-        table.add_row(status.device, status.address, status.state, f"{status.rate_hz:.0f} Hz", status.details)
-    console = Console()
-    console.print(table)
-    for status in statuses:
-        if status.problem:
-            console.print(f"{status.device}: {status.problem}")
+    cells = [(s.device, s.address, s.state, f"{s.rate_hz:.0f} Hz", s.details) for s in statuses]
+    problems = [f"{s.device}: {s.problem}" for s in statuses if s.problem]
+    return "\n".join([table(("device", "address", "state", "rate", ""), cells, right=(3,)), *problems])

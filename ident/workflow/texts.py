@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from ident.workflow.plan import Node
 from ident.workflow.state import CALIBRATION, Phase, State, Target
-from ident.workflow.walk import is_open, targets
 
 Keys = tuple[tuple[str, str], ...]
 
@@ -69,9 +68,10 @@ def instruction(state: State) -> Instruction:
 
 
 def progress(state: State) -> tuple[int, int]:
-    """Targets done and targets in all."""
-    every = targets(state)
-    return sum(not is_open(state, target) for target in every), len(every)
+    """What is done and what there is in all: the calibration, and each joint and handle."""
+    calibrated = state.calibration is not None or state.calibration_skipped
+    measured = sum(result.accepted for result in state.results)
+    return measured + calibrated, len(state.plan.nodes) + 1
 
 
 def _check(state: State) -> Instruction:

@@ -1,0 +1,43 @@
+"""A session read back as a measurement: the state that its events lead to, and the data of its takes."""
+
+from pathlib import Path
+
+from ident.config import RigConfig
+from ident.errors import IdentError
+from ident.takes import TakeData, take_data
+from ident.workflow.events import event_from_dict
+from ident.workflow.machine import fold
+from ident.workflow.state import State
+from sessions import Session, open_session
+
+
+def restore(path: Path) -> tuple[Session, State, dict[int, TakeData]]:
+    """Read a session: where the measurement stood, and every take that has an end."""
+    session = open_session(path)
+    events = session.events()
+    if not events:
+        raise IdentError(f"{path} holds no measurement to go on with: it has no workflow events.")
+    try:
+        state = fold(event_from_dict(entry.content) for entry in events)
+    except (KeyError, TypeError, ValueError) as error:
+        raise IdentError(f"{path} was written by another version of ident, or is damaged: {error!r}.") from None
+    config = recorded_rig(session)
+    return session, state, {t.id: _data(session, config, t.t0_ns, t.t1_ns) for t in state.takes if t.t1_ns}
+
+
+def recorded_rig(session: Session) -> RigConfig:
+    """Configuration of the rig that a session was recorded with."""
+    document = session.documents().get("rig")
+    if document is None:
+        raise IdentError(f"{session.path} does not say with which rig it was recorded.")
+    return RigConfig.model_validate(document["config"])
+
+
+def _data(session: Session, config: RigConfig, t0_ns: int, t1_ns: int) -> TakeData:
+    reference = config.mocap.reference
+    return take_data(
+        session.poses(config.mocap.body, t0_ns, t1_ns),
+        t0_ns,
+        t1_ns,
+        None if reference is None else session.poses(reference, t0_ns, t1_ns),
+    )

@@ -1,0 +1,68 @@
+"""Verdicts: each bad take gets its reason and its remedy, a good one none."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from ident.workflow.quality import Observation, QualityLimits, Verdict, assess
+
+GOOD = Observation(
+    kind="rotary",
+    samples=900,
+    measured=900,
+    inliers=880,
+    longest_loss_s=0.05,
+    axis_std=math.radians(0.05),
+    position_std=0.0003,
+    arc=math.radians(80),
+    grip="rigid",
+    speed=0.5,
+)
+LIMITS = QualityLimits()
+
+
+def test_a_good_take_is_accepted() -> None:
+    verdict = assess(GOOD, LIMITS)
+    assert verdict.good
+    assert verdict.advice == "accept"
+    assert "80.0° of turn" in verdict.summary
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "advice"),
+    [
+        ({"measured": 50}, "few_samples", "redo"),
+        ({"longest_loss_s": 1.2}, "tracking_lost", "redo"),
+        ({"best_kind": "prismatic"}, "other_type", "redo"),
+        ({"arc": math.radians(8)}, "short_arc", "redo"),
+        ({"inliers": 300}, "outliers", "redo"),
+        ({"grip": "loose", "axis_std": math.radians(1.0)}, "loose_grip", "redo"),
+        ({"speed": 2.0}, "too_quick", "redo"),
+        ({"axis_std": math.radians(0.8)}, "imprecise", "add"),
+        ({"position_std": 0.004}, "imprecise", "add"),
+    ],
+)
+def test_each_fault_is_named_with_its_remedy(change: dict[str, object], code: str, advice: str) -> None:
+    verdict = assess(replace(GOOD, **change), LIMITS)  # type: ignore[arg-type]
+    assert code in [f.code for f in verdict.findings]
+    assert verdict.advice == advice
+    assert all(f.message and f.remedy for f in verdict.findings)
+
+
+def test_a_loose_grip_is_no_fault_where_the_axis_is_known_well() -> None:
+    assert assess(replace(GOOD, grip="loose"), LIMITS).good
+
+
+def test_a_short_slide_is_named() -> None:
+    slide = replace(GOOD, kind="prismatic", arc=math.nan, travel=0.02, position_std=math.nan)
+    assert [f.code for f in assess(slide, LIMITS).findings] == ["short_travel"]
+
+
+def test_limits_can_be_changed() -> None:
+    assert not assess(GOOD, QualityLimits(axis_std_deg=0.01)).good
+
+
+def test_a_verdict_survives_the_log() -> None:
+    verdict = assess(replace(GOOD, measured=3, speed=9.0), LIMITS)
+    assert Verdict.from_dict(verdict.to_dict()) == verdict
