@@ -118,10 +118,14 @@ class Connection:
 
     def _echo(self) -> EchoRequest:
         stamp = self._clock.now_ns()
+        self.expect_echo(stamp)
+        return EchoRequest(stamp)
+
+    def expect_echo(self, stamp: int) -> None:
+        """Accept the answer to an echo request with this stamp, as :meth:`due` does for those that it sends."""
         self._echoes[stamp] = None
         while len(self._echoes) > 64:
             del self._echoes[next(iter(self._echoes))]
-        return EchoRequest(stamp)
 
     def _wish(self) -> Version | None:
         """Return the version to ask for: the configured one, or one that we know. Only unicast can be asked."""

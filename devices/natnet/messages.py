@@ -269,6 +269,8 @@ class DisconnectByTimeout:
 class Unrecognized:
     """The server did not understand the last message."""
 
+    payload: bytes = b""
+
 
 Message = (
     Connect

@@ -66,7 +66,6 @@ _EMPTY: dict[int, Message] = {
     9: Disconnect(),
     10: KeepAlive(),
     11: DisconnectByTimeout(),
-    100: Unrecognized(),
 }
 
 
@@ -107,6 +106,8 @@ def _decode_command(kind: int, datagram: bytes) -> Message:
             return Response(reader.rest())
         case 8:
             return MessageString(_words(reader))
+        case 100:
+            return Unrecognized(reader.rest())
         case 12:
             reader.part = "echo request"
             return EchoRequest(*_U64.unpack_from(datagram, reader.take(8)))
@@ -177,7 +178,7 @@ def _payload(message: Message, version: Version) -> bytes:
             )
         case Request(text) | MessageString(text):
             return text_bytes(text)
-        case Response(payload):
+        case Response(payload) | Unrecognized(payload):
             return payload
         case EchoRequest(stamp):
             return _U64.pack(stamp)
