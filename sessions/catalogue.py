@@ -34,7 +34,7 @@ class Listed:
     error: str = ""
 
 
-def sessions_folder(folder: str | Path | None = None) -> Path:
+def session_folder(folder: str | Path | None = None) -> Path:
     """The folder given, else that of ``$IDENT_SESSIONS``, else ``~/ident/sessions``."""
     return Path(folder or os.environ.get(VARIABLE) or _DEFAULT).expanduser()
 
@@ -43,7 +43,7 @@ def new_session_path(name: str, started: datetime, folder: str | Path | None = N
     """A path that is not taken, such as ``2026-05-06_14-30_door.mcap``."""
     plain = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "session"
     stem = f"{started:%Y-%m-%d_%H-%M}_{plain}"
-    where = sessions_folder(folder)
+    where = session_folder(folder)
     number, path = 2, where / f"{stem}.mcap"
     while path.exists():
         path, number = where / f"{stem}-{number}.mcap", number + 1
@@ -67,18 +67,18 @@ def find_session(name: str | Path, folder: str | Path | None = None) -> Path:
     path = Path(name)
     places = [path, path.with_name(path.name + ".mcap")]
     if not path.is_absolute():
-        places += [sessions_folder(folder) / path, sessions_folder(folder) / f"{path}.mcap"]
+        places += [session_folder(folder) / path, session_folder(folder) / f"{path}.mcap"]
     for place in places:
         if place.is_file():
             return place
     raise SessionError(
-        f"There is no session {str(name)!r}, neither here nor in {sessions_folder(folder)}. `ident sessions` lists all."
+        f"There is no session {str(name)!r}, neither here nor in {session_folder(folder)}. `ident sessions` lists all."
     )
 
 
 def list_sessions(folder: str | Path | None = None) -> tuple[Listed, ...]:
     """All sessions of a folder; a file that cannot be read is listed with the reason."""
-    where = sessions_folder(folder)
+    where = session_folder(folder)
     return tuple(_listed(path) for path in session_files([where])) if where.is_dir() else ()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sessions import SessionError
-from sessions.catalogue import find_session, list_sessions, new_session_path, session_files, sessions_folder
+from sessions.catalogue import find_session, list_sessions, new_session_path, session_files, session_folder
 
 NOON = datetime(2026, 5, 6, 12, 0, tzinfo=UTC)
 
@@ -30,10 +30,10 @@ def test_a_folder_is_listed_with_its_broken_files(recorded: Path, tmp_path: Path
 
 def test_the_folder_comes_from_argument_then_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("IDENT_SESSIONS", raising=False)
-    assert sessions_folder() == Path.home() / "ident" / "sessions"
+    assert session_folder() == Path.home() / "ident" / "sessions"
     monkeypatch.setenv("IDENT_SESSIONS", str(tmp_path))
-    assert sessions_folder() == tmp_path
-    assert sessions_folder("/elsewhere") == Path("/elsewhere")
+    assert session_folder() == tmp_path
+    assert session_folder("/elsewhere") == Path("/elsewhere")
 
 
 def test_new_paths_are_free_and_harmless(tmp_path: Path) -> None:

@@ -1,0 +1,118 @@
+"""Recorded datagrams through the drivers' own decoders, as if they came in now."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+
+from devices.buffer import PoseBuffer, WrenchBuffer
+from devices.clock import HostClock
+from devices.natnet import NatNetConfig, packets
+from devices.natnet.connection import Connection
+from devices.natnet.messages import EchoResponse
+from devices.natnet.reader import Malformed
+from devices.natnet.stream import PoseStream
+from devices.natnet.types import OLDEST
+from devices.netft import NetFTConfig, SensorCalibration
+from devices.netft.intake import Columns, Intake
+from devices.netft.receiver import Arrivals
+from devices.netft.status import TABLES
+from devices.samples import DeviceEvent, PoseSample
+from sessions.datagrams import Datagram
+
+NATNET, NETFT = "natnet/", "netft/rdt"
+_ECHO_RESPONSE = (13).to_bytes(2, "little")
+
+
+class RecordedClock(HostClock):
+    """A host clock that shows the time of the datagram being played."""
+
+    def __init__(self, speed: float = 1.0) -> None:
+        super().__init__(speed)
+        self.t_ns = 0
+
+    def now_ns(self) -> int:
+        """Return the session's time."""
+        return self.t_ns
+
+    def from_kernel_stamp(self, realtime_ns: int) -> int:
+        """Return the stamp: in a session it is host time already."""
+        return realtime_ns
+
+
+class Decoders:
+    """The NatNet and RDT decoders of the drivers, without sockets; feed them in the order of recording.
+
+    ``natnet`` and ``netft`` are the drivers' settings at the time of recording, ``speed`` that of the host clock.
+    Without ``calibration`` of the force/torque sensor its datagrams are passed over.
+    """
+
+    def __init__(
+        self,
+        natnet: NatNetConfig,
+        netft: NetFTConfig | None = None,
+        calibration: SensorCalibration | None = None,
+        *,
+        speed: float = 1.0,
+        on_poses: Callable[[Sequence[PoseSample]], None] | None = None,
+        on_wrenches: Columns | None = None,
+        on_event: Callable[[DeviceEvent], None] | None = None,
+    ) -> None:
+        self._speed = speed
+        self._clock = RecordedClock(speed)
+        self._on_poses, self._on_event = on_poses, on_event
+        self._stream = PoseStream(natnet.bodies, natnet.capacity, natnet.max_mean_error_m)
+        self._connection = Connection(natnet, self._clock, self._tell, self._stream)
+        settings = netft or NetFTConfig()
+        self.wrenches = WrenchBuffer(settings.capacity)
+        self._calibrated = calibration is not None
+        self._intake = Intake(self.wrenches, RecordedClock(), round(settings.reorder_s * 1e9), on_wrenches=on_wrenches)
+        if calibration is not None:
+            self._intake.use(calibration, TABLES[settings.product or calibration.product])
+
+    @property
+    def buffers(self) -> Mapping[str, PoseBuffer]:
+        """Poses by body, as the driver's own property of this name."""
+        return self._stream.buffers
+
+    @property
+    def malformed(self) -> int:
+        """Datagrams that could not be decoded."""
+        return self._connection.malformed + self._intake.malformed
+
+    def feed(self, batch: Sequence[Datagram]) -> None:
+        """Decode datagrams; the streams are independent of each other, and each keeps its order."""
+        for stream, group in groupby(sorted(batch, key=lambda d: d.stream == NETFT), key=lambda d: d.stream == NETFT):
+            if not stream:
+                for datagram in group:
+                    if datagram.stream.startswith(NATNET):
+                        self._feed_natnet(datagram)
+            elif self._calibrated:
+                datagrams = list(group)
+                self._intake.take(Arrivals([d.data for d in datagrams], [d.t_ns for d in datagrams]))
+
+    def finish(self) -> None:
+        """Deliver what waits for datagrams that do not come any more."""
+        if self._calibrated:
+            self._intake.restart()
+
+    def _feed_natnet(self, datagram: Datagram) -> None:
+        self._clock.t_ns = datagram.t_ns
+        now_s = datagram.t_ns / 1e9 / self._speed
+        if datagram.data[:2] == _ECHO_RESPONSE:
+            self._expect_echo(datagram.data)
+        samples = self._connection.receive(datagram.data, datagram.t_ns, now_s)
+        self._connection.due(now_s)
+        if samples and self._on_poses is not None:
+            self._on_poses(samples)
+
+    def _expect_echo(self, data: bytes) -> None:
+        """The request that this answers was sent in the recorded session, not by this connection."""
+        try:
+            message = packets.decode(data, OLDEST)
+        except Malformed:
+            return
+        if isinstance(message, EchoResponse):
+            self._connection.expect_echo(message.stamp)
+
+    def _tell(self, kind: str, message: str) -> None:
+        if self._on_event is not None:
+            self._on_event(DeviceEvent(self._clock.t_ns, "mocap", kind, message))

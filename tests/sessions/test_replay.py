@@ -1,0 +1,97 @@
+"""A session played again: through the drivers' decoders, and out on the network."""
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from devices.clock import HostClock
+from devices.natnet import NatNetClient, NatNetConfig
+from devices.netft import NetFT, NetFTConfig, SensorCalibration
+from devices.sim import SimulatedRig
+from sessions import Recorder, Take, open_session
+from sessions.datagrams import Datagram
+from sessions.decode import Decoders
+from sessions.replay import play
+
+SPEED = 5.0
+
+
+@dataclass(frozen=True)
+class Recorded:
+    path: Path
+    natnet: NatNetConfig
+    calibration: SensorCalibration
+
+
+@pytest.fixture(scope="module")
+def rig_session(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """A few seconds of the simulated rig, recorded by the drivers over real sockets."""
+    path = tmp_path_factory.mktemp("replay") / "door.mcap"
+    clock = HostClock(SPEED)
+    with SimulatedRig(object="door", seed=1, speed=SPEED) as rig, Recorder(path, metadata={"speed": SPEED}) as recorder:
+        ends = rig.endpoints
+        natnet = NatNetConfig(server=ends.host, command_port=ends.natnet_command, data_port=ends.natnet_data)
+        netft = NetFTConfig(host=ends.host, rdt_port=ends.rdt, http_port=ends.http)
+        taps = {"tap": recorder.datagram, "on_event": recorder.device_event}
+        with (
+            NatNetClient(natnet, clock, on_poses=recorder.poses, **taps) as mocap,
+            NetFT(netft, clock, on_wrenches=recorder.wrench_columns, **taps) as ft,
+        ):
+            mocap.wait_ready(10)
+            ft.wait_ready(10)
+            joint = rig.description()["joint"][0]["name"]
+            done = rig.perform({"kind": "joint", "name": joint})
+            t0, t1 = mocap.ticks_to_host(done.start_ticks), mocap.ticks_to_host(done.stop_ticks)
+            calibration = ft.calibration
+        recorder.take(Take(1, joint, "joint", t0, t1))
+    return Recorded(path, natnet, calibration)
+
+
+def test_the_decoders_give_the_recorded_samples_again_bit_for_bit(rig_session: Recorded) -> None:
+    session = open_session(rig_session.path)
+    decoders = Decoders(rig_session.natnet, None, rig_session.calibration, speed=SPEED)
+    played = play(session, decoders.feed, speed=None)
+    decoders.finish()
+    assert decoders.malformed == 0
+    assert played.datagrams == sum(s.count for s in session.info().streams if "/" in s.name)
+    assert set(decoders.buffers) == set(session.bodies)
+    for body in session.bodies:
+        recorded = session.poses(body)
+        again = decoders.buffers[body].window(0, 2**62)
+        for column in ("t_ns", "positions", "quaternions", "states", "sequence", "ticks", "received_ns"):
+            np.testing.assert_array_equal(getattr(again, column), getattr(recorded, column), err_msg=column)
+    recorded_wrenches, again_wrenches = session.wrenches(), decoders.wrenches.window(0, 2**62)
+    for column in ("t_ns", "wrench", "valid", "status", "sequence", "received_ns"):
+        np.testing.assert_array_equal(
+            getattr(again_wrenches, column), getattr(recorded_wrenches, column), err_msg=column
+        )
+
+
+def test_a_take_is_played_alone(rig_session: Recorded) -> None:
+    session = open_session(rig_session.path)
+    take = session.take(1)
+    times: list[int] = []
+
+    def keep(batch: list[Datagram]) -> None:
+        times.extend(d.t_ns for d in batch)
+
+    play(session, keep, speed=None, t0_ns=take.t0_ns, t1_ns=take.t1_ns, streams=["natnet/data"])
+    assert take.t0_ns <= min(times) <= max(times) <= take.t1_ns
+    assert len(times) == pytest.approx(take.duration_s * 120, rel=0.1)
+
+
+def test_a_paced_replay_can_be_stopped(rig_session: Recorded) -> None:
+    stop = threading.Event()
+    got: list[Datagram] = []
+
+    def deliver(batch: list[Datagram]) -> None:
+        got.extend(batch)
+        if len(got) > 500:
+            stop.set()
+
+    played = play(open_session(rig_session.path), deliver, speed=20.0, stop=stop)
+    assert 500 < played.datagrams == len(got) < 2500
+    assert [d.t_ns for d in got] == sorted(d.t_ns for d in got)
