@@ -1,0 +1,218 @@
+"""Which poses of a take agree with one movement, and how noisy their positions and orientations are."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fitting.motion import Kind, Motion, Start, Take, measured, solve
+from fitting.noise import chi2_quantile
+from fitting.ransac import GATE, QUANTILE, smallest_noise
+from fitting.result import FitFailure, Mask
+from fitting.se3 import Array
+from fitting.segments import moving_samples
+
+_HYPOTHESES = 150
+_SUBSET = 200
+_KEPT = 3
+_LEVER = 0.1
+"""Metres: turns are compared with moves as if seen at the end of such a lever."""
+_FARTHEST = 5.0
+"""Metres between an axis and what it carries; hypotheses beyond it are noise."""
+SMALLEST_TURN = 1e-9
+"""Radians: orientation noise below which rounding takes over."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Standard deviations per axis of positions (m) and orientations (rad)."""
+
+    position: float
+    orientation: float
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The movement of one take, the residuals (n, 6) of all its samples, the noise and who agrees."""
+
+    motion: Motion
+    residuals: Array
+    noise: Noise
+    inliers: Mask
+
+
+def moving_poses(take: Take) -> Mask:
+    """Samples outside of long pauses, of the position or of the orientation."""
+    return moving_samples(np.concatenate([take.p, _LEVER * take.R[:, :, 0], _LEVER * take.R[:, :, 1]], axis=1))
+
+
+def agree(
+    kind: Kind,
+    take: Take,
+    position_noise: float | None,
+    rng: np.random.Generator,
+    orientation_noise: float | None = None,
+) -> Agreement | FitFailure:
+    """Find the movement with which the most poses agree. A noise level that is given is kept."""
+    from fitting.motion_kernels import hypothesis_scores
+
+    pool = np.flatnonzero(moving_poses(take))
+    subset = pool[:: max(len(pool) // _SUBSET, 1)]
+    axes, centers, chosen = _hypotheses(kind, take, pool, rng)
+    if len(axes) == 0:
+        return FitFailure("The poses hardly differ from one another. Move the joint further.")
+    positions, swings = hypothesis_scores(axes, centers, chosen, take.R, take.p, subset, kind.slides)
+    rank = int(QUANTILE * len(subset))
+    floor = Noise(smallest_noise(take.p), SMALLEST_TURN)
+    p_value = np.partition(positions, rank, axis=1)[:, rank] / chi2_quantile(1 if kind.slides else 2, QUANTILE)
+    o_value = np.partition(swings, rank, axis=1)[:, rank] / chi2_quantile(2, QUANTILE)
+    p_scale = np.maximum(np.sqrt(p_value), floor.position) if position_noise is None else position_noise
+    o_scale = np.maximum(np.sqrt(o_value), floor.orientation) if orientation_noise is None else orientation_noise
+    score = np.log(np.maximum(p_value, floor.position**2)) + np.log(np.maximum(o_value, floor.orientation**2))
+    small = Take(take.R[subset], take.p[subset])
+    given = (position_noise, orientation_noise)
+    found = []
+    for j in np.argsort(score, kind="stable")[:_KEPT]:
+        noise = Noise(float(np.broadcast_to(p_scale, len(axes))[j]), float(np.broadcast_to(o_scale, len(axes))[j]))
+        R0, p0 = take.R[chosen[j]], take.p[chosen[j]]
+        q = measured(kind, small, axes[j], centers[j], R0, p0)
+        motion = Motion(axes[j], centers[j], (Start(R0, p0, q),))
+        found.append(optimised(kind, small, motion, noise, given, floor, rounds=3, steps=3))
+    best = _best(found)
+    start = best.motion.starts[0]
+    q = measured(kind, take, best.motion.axis, best.motion.center, start.R0, start.p0)
+    motion = Motion(best.motion.axis, best.motion.center, (Start(start.R0, start.p0, q),))
+    result = optimised(kind, take, motion, best.noise, given, floor, rounds=4, steps=4)
+    if result.inliers.sum() < 5:
+        return FitFailure(f"Only {int(result.inliers.sum())} of {len(take)} poses agree with one another.")
+    return result
+
+
+def optimised(
+    kind: Kind,
+    take: Take,
+    motion: Motion,
+    noise: Noise,
+    given: tuple[float | None, float | None],
+    floor: Noise,
+    *,
+    rounds: int,
+    steps: int,
+) -> Agreement:
+    """Refit on who agrees, estimate the noise, and ask again who agrees, until that no longer changes."""
+    inliers = np.ones(len(take), dtype=bool)
+    residuals = np.zeros((len(take), 6))
+    for turn in range(rounds + 1):
+        keep = inliers.astype(float)
+        solution = solve(
+            kind, motion, [take], [keep / noise.position**2], [keep / noise.orientation**2], steps if turn else 0
+        )
+        # Samples outside keep their coordinates from the geometry: they may come back.
+        motion = _with_all_coordinates(kind, take, solution.motion, inliers)
+        residuals = _residuals(kind, motion, take, noise)
+        before = inliers
+        for _ in range(4):
+            inliers = weighed(residuals, noise) <= chi2_quantile(6 - kind.latents, GATE)
+            if inliers.sum() < 5:
+                inliers = weighed(residuals, noise) <= np.quantile(weighed(residuals, noise), 0.4)
+            noise = estimated(kind, motion, residuals, inliers, noise, given, floor)
+        if turn and np.array_equal(before, inliers):
+            break
+    return Agreement(motion, residuals, noise, inliers)
+
+
+def weighed(residuals: Array, noise: Noise) -> Array:
+    """Squared residuals (n,) in units of the noise."""
+    return np.asarray(
+        (residuals[:, :3] ** 2).sum(axis=1) / noise.position**2
+        + (residuals[:, 3:] ** 2).sum(axis=1) / noise.orientation**2
+    )
+
+
+def freedoms(kind: Kind, motion: Motion, noise: Noise) -> tuple[float, float]:
+    """Residual components of a sample that are left for the position and for the orientation.
+
+    What θ explains is shared between the two by how much each knows about it.
+    """
+    if not kind.turns:
+        return 3.0 - kind.latents, 3.0
+    arm = motion.starts[0].p0 - motion.center
+    square = float(arm @ arm - (arm @ motion.axis) ** 2) + motion.pitch**2
+    from_orientation = 1.0 / (1.0 + square * noise.orientation**2 / noise.position**2)
+    return 3.0 - kind.latents + from_orientation, 3.0 - from_orientation
+
+
+def estimated(
+    kind: Kind,
+    motion: Motion,
+    residuals: Array,
+    inliers: Mask,
+    noise: Noise,
+    given: tuple[float | None, float | None],
+    floor: Noise,
+) -> Noise:
+    """Noise from the medians of the inliers' squared residuals."""
+    p_free, o_free = freedoms(kind, motion, noise)
+    p_square = float(np.median((residuals[inliers, :3] ** 2).sum(axis=1))) / _median(p_free)
+    o_square = float(np.median((residuals[inliers, 3:] ** 2).sum(axis=1))) / _median(o_free)
+    return Noise(
+        given[0] or max(float(np.sqrt(p_square)), floor.position),
+        given[1] or max(float(np.sqrt(o_square)), floor.orientation),
+    )
+
+
+def _median(freedom: float) -> float:
+    """Median of χ² with a broken number of components (Wilson and Hilferty)."""
+    return freedom * (1.0 - 2.0 / (9.0 * freedom)) ** 3
+
+
+def _with_all_coordinates(kind: Kind, take: Take, motion: Motion, known: Mask) -> Motion:
+    start = motion.starts[0]
+    q = measured(kind, take, motion.axis, motion.center, start.R0, start.p0)
+    q[known] = start.q[known]
+    return Motion(motion.axis, motion.center, (Start(start.R0, start.p0, q),), motion.pitch)
+
+
+def _residuals(kind: Kind, motion: Motion, take: Take, noise: Noise) -> Array:
+    """Residuals (n, 6) of all samples, each with its own best coordinates."""
+    ones = np.ones(len(take))
+    return solve(kind, motion, [take], [ones / noise.position**2], [ones / noise.orientation**2], 0).residuals[0]
+
+
+def _hypotheses(
+    kind: Kind, take: Take, pool: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[Array, Array, NDArray[np.int64]]:
+    """Axes (m, 3), points on them (m, 3) and starting samples (m,) from pairs of poses far apart in time."""
+    i, j = (rng.random((2, _HYPOTHESES)) * len(pool)).astype(np.int64)
+    i, j = pool[i], pool[j]
+    E = take.R[j] @ np.swapaxes(take.R[i], 1, 2)
+    vee = np.stack([E[:, 2, 1] - E[:, 1, 2], E[:, 0, 2] - E[:, 2, 0], E[:, 1, 0] - E[:, 0, 1]], axis=1)
+    sine = np.linalg.norm(vee, axis=1)
+    good = sine > 1e-4
+    i, j, vee, sine, E = i[good], j[good], vee[good], sine[good], E[good]
+    axes = vee / sine[:, None]
+    move = take.p[j] - take.p[i]
+    move -= (move * axes).sum(axis=1, keepdims=True) * axes
+    # cot(φ/2) = (1 + cos φ)/sin φ, with 1 + 2·cos φ the trace.
+    cotangent = (1.0 + np.trace(E, axis1=1, axis2=2)) / sine
+    centers = take.p[i] + 0.5 * (move + cotangent[:, None] * np.cross(axes, move))
+    near = np.linalg.norm(centers - take.p[i], axis=1) < _FARTHEST
+    axes, centers, i = axes[near], centers[near], i[near]
+    if kind.slides:
+        a, b = pool[(rng.random((2, _HYPOTHESES // 3)) * len(pool)).astype(np.int64)]
+        way = take.p[b] - take.p[a]
+        length = np.linalg.norm(way, axis=1)
+        apart = length > 1e-9
+        axes = np.concatenate([axes, way[apart] / length[apart, None]])
+        centers = np.concatenate([centers, take.p[a][apart]])
+        i = np.concatenate([i, a[apart]])
+    return np.ascontiguousarray(axes), np.ascontiguousarray(centers), i
+
+
+def _best(found: list[Agreement]) -> Agreement:
+    """The one that explains the most at the noise of the tightest well-supported one."""
+    most = max(int(f.inliers.sum()) for f in found)
+    supported = [f for f in found if f.inliers.sum() >= 0.7 * most]
+    common = min(supported, key=lambda f: f.noise.position * f.noise.orientation).noise
+    limit = chi2_quantile(6, GATE)
+    return min(found, key=lambda f: float(np.minimum(weighed(f.residuals, common), limit).sum()))

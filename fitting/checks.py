@@ -1,0 +1,109 @@
+"""What may be fitted: shapes and types are the caller's fault (ValueError), bad values are the data's (FitFailure)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fitting.result import FitFailure
+from fitting.se3 import Array
+
+LARGEST_EXTENT = 15.0
+"""Metres. No door is larger: coordinates beyond it are almost surely millimetres."""
+
+_ROTATION_TOLERANCE = 1e-3
+"""How far RᵀR may be from the identity: far above rounding in a float32 stream, far below any real mistake."""
+
+
+def as_takes(data: Any, shape: tuple[int, ...], name: str) -> list[Array] | FitFailure:
+    """Check one array (n, *shape) or a sequence of such takes; give them as a list of float arrays.
+
+    Wrong shapes and types raise ValueError. Values that are not finite give a FitFailure that names the row.
+    """
+    takes = [_as_array(take, shape, name) for take in (data if _is_several(data, shape) else [data])]
+    if not takes:
+        raise ValueError(f"No takes given: {name} must be an array (n, {_words(shape)}) or a list of such.")
+    for k, take in enumerate(takes):
+        where = f" of take {k}" if len(takes) > 1 else ""
+        with np.errstate(over="ignore"):
+            fine = np.isfinite(take).reshape(len(take), -1).all(axis=1)
+        if not fine.all():
+            row = int(np.argmin(fine))
+            return FitFailure(
+                f"Row {row}{where} of {name} is not finite ({len(take) - int(fine.sum())} such rows). "
+                "Leave out the samples that were not tracked."
+            )
+        # Squares of larger numbers lose the noise in rounding, and overflow beyond that.
+        if len(take) and float(np.abs(take).max()) > 1e6:
+            row = int(np.argmax(np.abs(take).reshape(len(take), -1).max(axis=1)))
+            return FitFailure(f"Row {row}{where} of {name} has a value above 10⁶. Are the units metres?")
+    return takes
+
+
+def as_pose_takes(poses: Any) -> list[Array] | FitFailure:
+    """Check poses (n, 4, 4), or a sequence of such takes, body to world, metres."""
+    takes = as_takes(poses, (4, 4), "poses")
+    if isinstance(takes, FitFailure):
+        return takes
+    for k, take in enumerate(takes):
+        r = take[:, :3, :3]
+        defect = np.abs(np.swapaxes(r, 1, 2) @ r - np.eye(3)).max(axis=(1, 2), initial=0.0)
+        bottom = np.abs(take[:, 3] - np.array([0.0, 0.0, 0.0, 1.0])).max(axis=1, initial=0.0)
+        bad = (defect > _ROTATION_TOLERANCE) | (bottom > 1e-9) | (np.linalg.det(r) < 0.0)
+        if bad.any():
+            row = int(np.argmax(bad))
+            where = f" of take {k}" if len(takes) > 1 else ""
+            return FitFailure(
+                f"Row {row}{where} of poses is no rigid frame (RᵀR is off by {defect[row]:.3g}). "
+                "Poses are 4×4 matrices [R t; 0 0 0 1] with a right-handed rotation R."
+            )
+    return takes
+
+
+def too_few(count: int, needed: int, what: str) -> FitFailure:
+    """Say that there are too few samples."""
+    return FitFailure(f"{count} samples are too few for {what}: at least {needed} are needed. Record a longer take.")
+
+
+def too_large(extent: float) -> FitFailure | None:
+    """Say that the data are larger (m) than any object, which means wrong units."""
+    if extent <= LARGEST_EXTENT:
+        return None
+    return FitFailure(f"The movement spans {extent:.0f} m. Are the coordinates in millimetres? They must be in metres.")
+
+
+def as_noise(noise: float | None) -> float | None:
+    """Check a noise level (m): None, or positive and finite."""
+    if noise is None:
+        return None
+    value = float(noise)
+    if not (np.isfinite(value) and value > 0.0):
+        raise ValueError(f"noise is {value}: give a positive standard deviation in metres, or None to estimate it.")
+    return value
+
+
+def generator(rng: np.random.Generator | int | None) -> np.random.Generator:
+    """Give a random generator; None means a fixed seed, so that the same data give the same fit."""
+    return np.random.default_rng(0 if rng is None else rng)
+
+
+def _is_several(data: Any, shape: tuple[int, ...]) -> bool:
+    if isinstance(data, np.ndarray):
+        return data.ndim == len(shape) + 2
+    if not isinstance(data, Sequence) or isinstance(data, str | bytes):
+        return False
+    return len(data) == 0 or np.ndim(data[0]) == len(shape) + 1
+
+
+def _as_array(take: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
+    array = np.asarray(take)
+    if array.dtype.kind not in "fiu":
+        raise ValueError(f"{name} has the type {array.dtype}: real numbers are needed.")
+    if array.ndim != len(shape) + 1 or array.shape[1:] != shape:
+        raise ValueError(f"{name} has the shape {array.shape}: (n, {_words(shape)}) is needed.")
+    return np.ascontiguousarray(array, dtype=float)
+
+
+def _words(shape: tuple[int, ...]) -> str:
+    return ", ".join(map(str, shape))

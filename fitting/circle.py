@@ -1,0 +1,240 @@
+"""A circle in space, robustly, at the limit that positions allow: what a point on a hinged door follows.
+
+Parameters (10,): a point on the arc, unit tangent t, unit inward normal m, curvature κ ≥ 0; the axis is t × m.
+Written so, an arc that is too short to show its radius is a straight line with κ = 0 and nothing becomes singular.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fitting import checks, ransac
+from fitting.noise import correlation_time
+from fitting.ransac import Consensus, consensus
+from fitting.result import AxisFit, FitFailure, Mask, frozen
+from fitting.se3 import Array
+from fitting.segments import moving_samples, suspects
+
+_LEAST = 6
+_PARAMETERS = 6
+_STRAIGHT = 3.0
+"""Below so many standard deviations of curvature the arc cannot be told from a straight line."""
+_CLOUD = 0.8
+"""So many samples just beside the circle for each on it mean that there is no circle."""
+_SMALLEST = 8.0
+"""Below so many standard deviations of noise a radius is the size of the noise itself."""
+
+
+@dataclass(frozen=True)
+class CircleFit(AxisFit):
+    """A circle: ``center`` (m), unit ``axis`` (about which the movement turns positively), ``radius`` (m)."""
+
+    center: Array
+    axis: Array
+    radius: float
+    radius_std: float
+    correlation: float
+    """So many samples are worth one independent one."""
+    angles: Array
+    """Radians about ``axis`` (n,), unwrapped along time, zero at the first inlier."""
+
+    @property
+    def point(self) -> Array:
+        """A point on the axis: the centre."""
+        return self.center
+
+    @property
+    def coordinates(self) -> Array:
+        """The joint coordinate of each sample: its angle."""
+        return self.angles
+
+
+class Circle:
+    """Geometric model for the robust engine."""
+
+    sample_size = 3
+    freedom = 2
+
+    def from_sample(self, data: Array, chosen: NDArray[np.int64]) -> Array:
+        """Circles through triples of points; collinear triples give straight lines."""
+        middle = data[chosen[:, 1]]
+        u, v = data[chosen[:, 0]] - middle, data[chosen[:, 2]] - middle
+        w = np.cross(u, v)
+        toward = (u * u).sum(1)[:, None] * np.cross(v, w) + (v * v).sum(1)[:, None] * np.cross(w, u)
+        length = np.sqrt((toward * toward).sum(1))
+        bent = length > 0.0
+        curvature = np.where(bent, 2.0 * (w * w).sum(1) / np.where(bent, length, 1.0), 0.0)
+        normal = np.where(bent[:, None], toward / np.where(bent, length, 1.0)[:, None], [0.0, 0.0, 1.0])
+        size = np.sqrt((w * w).sum(1))
+        axis = np.where(bent[:, None], w / np.where(bent, size, 1.0)[:, None], [1.0, 0.0, 0.0])
+        return np.concatenate([middle, np.cross(normal, axis), normal, curvature[:, None]], axis=1)
+
+    def residuals(self, parameters: Array, data: Array) -> Array:
+        """Squared orthogonal distances (m, n)."""
+        from fitting.kernels import circle_distances
+
+        return circle_distances(parameters, data)
+
+    def refine(self, parameters: Array, data: Array, weights: Array, steps: int) -> Array:
+        """All parameters jointly on the orthogonal distances."""
+        from fitting.kernels import circle_refined
+
+        return circle_refined(parameters, data, weights, steps)
+
+
+def fit_circle(
+    points: Any, noise: float | None = None, rng: np.random.Generator | int | None = None
+) -> CircleFit | FitFailure:
+    """Fit a circle to points (n, 3) in metres, in time order.
+
+    Several takes (a list) are circles about one axis, each with its own radius and height; ``radius`` and ``center``
+    are then those of the take with the most inliers.
+
+    Parameters
+    ----------
+    points: (n, 3) in time order, or a list of such takes.
+    noise: standard deviation (m) per axis; None estimates it.
+    rng: generator or seed; None is a fixed seed.
+
+    """
+    takes = checks.as_takes(points, (3,), "points")
+    if isinstance(takes, FitFailure):
+        return takes
+    noise = checks.as_noise(noise)
+    generator = checks.generator(rng)
+    if len(takes) > 1:
+        from fitting.coaxial import fit_coaxial
+
+        return fit_coaxial([fit_circle(take, noise, generator) for take in takes], takes)
+    found = circle_consensus(takes[0], noise, generator)
+    return found if isinstance(found, FitFailure) else _described(takes[0], found, noise)
+
+
+def circle_consensus(points: Array, noise: float | None, rng: np.random.Generator) -> Consensus | FitFailure:
+    """Find the circle that the samples agree on, without judging it."""
+    if len(points) < _LEAST:
+        return checks.too_few(len(points), _LEAST, "a circle")
+    moving = moving_samples(points)
+    found = consensus(Circle(), points, noise=noise, rng=rng, moving=moving)
+    return found if isinstance(found, FitFailure) else _settled(points, found, noise, moving)
+
+
+def circle_residuals(parameters: Array, points: Array) -> tuple[Array, Array]:
+    """Radial and axial residuals (n, 2) in metres, and angles (n,) about the axis from the arc's point."""
+    t, m, k = parameters[3:6], parameters[6:9], parameters[9]
+    local = (points - parameters[:3]) @ np.stack([t, m, np.cross(t, m)], axis=1)
+    x, y = local[:, 0], local[:, 1]
+    d = k * (x * x + y * y) - 2.0 * y
+    d = d / (1.0 + np.sqrt(np.maximum(1.0 + k * d, 0.0)))
+    return np.stack([d, local[:, 2]], axis=1), np.arctan2(k * x, 1.0 - k * y)
+
+
+def _settled(points: Array, found: Consensus, noise: float | None, allowed: Mask) -> Consensus:
+    """Leave out bursts and samples away from the swept arc, refit, score again, until who is in no longer changes."""
+    from fitting.kernels import circle_distances, circle_refined, isolated
+
+    floor = ransac.smallest_noise(points)
+    for _ in range(3):
+        inliers = found.inliers & allowed
+        residuals, angles = circle_residuals(found.parameters, points)
+        keep = inliers & ~suspects(residuals, inliers)
+        keep &= ~isolated(angles, keep, 6.0 * found.noise * found.parameters[9])
+        if keep.sum() < _LEAST:
+            keep = inliers
+        parameters = circle_refined(found.parameters, points, keep.astype(float), 8)
+        squares = circle_distances(parameters[None], points)[0]
+        scale = noise or ransac.rms_noise(squares, keep, 2, _PARAMETERS, floor)
+        inside = (squares <= ransac.gate(scale, 2)) & (keep | ~inliers) & allowed
+        same = np.array_equal(inside, found.inliers)
+        found = Consensus(parameters, squares, scale, inside)
+        if same:
+            break
+    return found
+
+
+def _described(points: Array, found: Consensus, noise: float | None) -> CircleFit | FitFailure:
+    from fitting.kernels import circle_normal_equations
+
+    parameters, inliers = found.parameters, found.inliers
+    count = int(inliers.sum())
+    if count < max(_LEAST, 0.3 * len(points)):
+        return FitFailure(f"Only {count} of {len(points)} samples agree with one circle. Record the take again.")
+    around = int(
+        ((found.squares > ransac.gate(found.noise, 2)) & (found.squares < 9 * ransac.gate(found.noise, 2))).sum()
+    )
+    if around > _CLOUD * count:
+        return FitFailure("The points are a cloud rather than a circle: there are as many beside it as on it.")
+    residuals, angles = circle_residuals(parameters, points)
+    cost, matrix, _ = circle_normal_equations(parameters, _projected(parameters, points), inliers.astype(float))
+    cost = float((residuals[inliers] ** 2).sum())
+    sigma = noise or max(float(np.sqrt(cost / max(2 * count - _PARAMETERS, 1))), ransac.smallest_noise(points))
+    tau = correlation_time(residuals, inliers, 3)
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+    scaled = matrix * scale[:, None] * scale
+    covariance = sigma**2 * tau * np.linalg.pinv(scaled, hermitian=True) * scale[:, None] * scale
+    curvature = float(parameters[9])
+    bend = float(np.sqrt(max(covariance[5, 5], 0.0)))
+    extent = float(np.ptp(points[inliers], axis=0).max())
+    failure = _degenerate(curvature, bend, extent, sigma)
+    if failure is not None:
+        return failure
+    radius = 1.0 / curvature
+    t, m = parameters[3:6], parameters[6:9]
+    angles = np.unwrap(angles)
+    # Local parameters to tilt along t and m, shift of the centre along t and m.
+    jacobian = np.zeros((4, 6))
+    jacobian[0, 3], jacobian[1, 2] = 1.0, -1.0
+    jacobian[2, 4] = -radius
+    jacobian[3, 0], jacobian[3, 5] = 1.0, -(radius**2)
+    moved = jacobian @ covariance @ jacobian.T
+    axis, basis = np.cross(t, m), np.stack([t, m])
+    inner = np.flatnonzero(inliers)
+    if angles[inner] @ (np.arange(count) - 0.5 * (count - 1)) < 0.0:
+        # The movement turns positively about the axis: flip it, and one basis vector to stay right-handed.
+        axis, angles = -axis, -angles
+        basis = np.stack([t, -m])
+        flip = np.array([-1.0, 1.0, 1.0, -1.0])
+        moved = moved * flip[:, None] * flip
+    return CircleFit(
+        inliers=frozen(inliers, bool),
+        rms=float(np.sqrt(cost / (2 * count))),
+        noise=sigma,
+        basis=frozen(basis),
+        covariance=frozen(moved),
+        center=frozen(parameters[:3] + radius * m),
+        axis=frozen(axis),
+        radius=radius,
+        radius_std=radius**2 * bend,
+        correlation=tau,
+        angles=frozen(angles - angles[inner[0]]),
+    )
+
+
+def _projected(parameters: Array, points: Array) -> Array:
+    """The points moved onto the circle: the information is there, not in where the noise has put them."""
+    t, m = parameters[3:6], parameters[6:9]
+    axis = np.cross(t, m)
+    residuals, angles = circle_residuals(parameters, points)
+    outward = np.sin(angles)[:, None] * t - np.cos(angles)[:, None] * m
+    return np.ascontiguousarray(points - residuals[:, :1] * outward - residuals[:, 1:] * axis)
+
+
+def _degenerate(curvature: float, bend: float, extent: float, sigma: float) -> FitFailure | None:
+    large = checks.too_large(extent)
+    if large is not None:
+        return large
+    if extent < 6.0 * sigma:
+        return FitFailure(
+            f"The points stay within {1e3 * extent:.2f} mm, which is noise ({1e3 * sigma:.2f} mm). "
+            "Move the joint further."
+        )
+    if curvature <= _STRAIGHT * bend or curvature < 1e-9:
+        return FitFailure(
+            f"The points lie on a straight line within their noise ({1e3 * sigma:.2f} mm over {1e3 * extent:.0f} mm): "
+            "no radius can be told. Turn the joint further, or check that it is a turning one."
+        )
+    if 1.0 / curvature < _SMALLEST * sigma:
+        return FitFailure(f"The points stay within their noise ({1e3 * sigma:.2f} mm). Move the joint further.")
+    return None

@@ -1,0 +1,154 @@
+"""A cylindrical joint from poses: it turns about and slides along one axis. What a round handle allows a grip."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fitting import checks
+from fitting.agreement import Agreement, agree, moving_poses
+from fitting.joint import Joint, Part, coordinates, fit_joint
+from fitting.motion import CYLINDRICAL, PRISMATIC, Kind, Motion, Take
+from fitting.result import AxisFit, FitFailure, frozen
+from fitting.se3 import Array
+
+_LEAST = 6
+_TURNED = 4.0
+"""Variance of the angles, in variances of their noise, from which there was a turn."""
+_STEEPEST = 0.35
+"""Radians. An axis less certain than this says nothing."""
+
+
+@dataclass(frozen=True)
+class CylindricalFit(AxisFit):
+    """A cylindrical joint. ``point`` lies on the axis beside the data's centre.
+
+    Where nothing turns, the axis has a direction but no place: ``position_std`` is then large (up to 1 m) and
+    ``point`` is the tracked point's own line.
+    """
+
+    point: Array
+    axis: Array
+    radius: float
+    """Distance (m) of the tracked point from the axis (of the first take)."""
+    angles: Array
+    """Radians about ``axis`` (n,), unwrapped, zero at the first inlier of each take."""
+    slides: Array
+    """Metres along ``axis`` (n,), zero at the first inlier of each take."""
+    orientation_noise: float
+    """Standard deviation (rad) per axis of the orientations."""
+
+
+def fit_cylindrical(
+    poses: Any, noise: float | None = None, rng: np.random.Generator | int | None = None
+) -> CylindricalFit | FitFailure:
+    """Fit a cylindrical joint to poses (n, 4, 4), body to world, metres, or to a list of takes with different grips.
+
+    Either movement may be small: with turning alone the axis comes from the orientations, with sliding alone its
+    direction comes from the positions.
+    """
+    joint = fitted_joint(CYLINDRICAL, poses, noise, rng, "a cylindrical joint")
+    if isinstance(joint, FitFailure):
+        return joint
+    if not turned(joint):
+        joint = _only_slid(joint, noise)
+    q = zeroed(coordinates(CYLINDRICAL, joint), joint)
+    sign = direction(q[joint.inliers])
+    flip = np.array([sign, 1.0, 1.0, sign])
+    axis = joint.motion.axis
+    arm = joint.motion.starts[0].p0 - joint.motion.center
+    fit = CylindricalFit(
+        inliers=frozen(joint.inliers, bool),
+        rms=joint.rms,
+        noise=joint.noise.position,
+        basis=frozen(joint.basis * np.array([[1.0], [sign]])),
+        covariance=frozen(joint.covariance * flip[:, None] * flip),
+        point=frozen(joint.motion.center),
+        axis=frozen(sign * axis),
+        radius=float(np.linalg.norm(arm - (arm @ axis) * axis)),
+        angles=frozen(sign * q[:, 0]),
+        slides=frozen(sign * q[:, 1]),
+        orientation_noise=joint.noise.orientation,
+    )
+    if fit.axis_std < _STEEPEST:
+        return fit
+    turn, slide = np.degrees(np.ptp(fit.angles[fit.inliers])), np.ptp(fit.slides[fit.inliers])
+    return FitFailure(
+        f"The handle moved too little to tell its axis: {turn:.1f}° turned, {1e3 * slide:.1f} mm slid, axis uncertain "
+        f"by {np.degrees(fit.axis_std):.0f}°. Turn or slide further."
+    )
+
+
+def turned(joint: Joint) -> bool:
+    """Whether the body turned at all: the spread of its angles against their own noise."""
+    squares = [
+        float(np.var(start.q[part.positions, 0])) / part.noise.orientation**2
+        for part, start in zip(joint.parts, joint.motion.starts, strict=True)
+    ]
+    return max(squares) > _TURNED
+
+
+def _only_slid(joint: Joint, noise: float | None) -> Joint:
+    """The same takes as a sliding joint; its line runs through the tracked point, for want of anything better."""
+    mean = joint.parts[0].take.p[joint.parts[0].positions].mean(axis=0)
+    return fit_joint(PRISMATIC, replace(joint.motion, center=mean), list(joint.parts), noise)
+
+
+def fitted_joint(
+    kind: Kind, poses: Any, noise: float | None, rng: np.random.Generator | int | None, what: str
+) -> Joint | FitFailure:
+    """Fit a joint whose orientations follow it in all takes."""
+    checked = checks.as_pose_takes(poses)
+    if isinstance(checked, FitFailure):
+        return checked
+    noise = checks.as_noise(noise)
+    generator = checks.generator(rng)
+    found: list[Agreement] = []
+    parts = []
+    for samples in checked:
+        if len(samples) < _LEAST:
+            return checks.too_few(len(samples), _LEAST, what)
+        take = Take.of(samples)
+        one = agree(kind, take, noise, generator)
+        if isinstance(one, FitFailure):
+            return one
+        allowed = one.inliers & moving_poses(take)
+        if allowed.sum() < max(_LEAST, 0.25 * len(take)):
+            return FitFailure(
+                f"Only {int(one.inliers.sum())} of {len(take)} poses agree with {what}. Record the take again."
+            )
+        found.append(one)
+        parts.append(Part(take, one.noise, allowed, allowed))
+    joint = fit_joint(kind, together(found), parts, noise)
+    large = checks.too_large(float(np.ptp(np.concatenate(checked)[joint.inliers, :3, 3], axis=0).max()))
+    return joint if large is None else large
+
+
+def together(found: list[Agreement]) -> Motion:
+    """One motion for several takes: the axis of the tightest, the starts of each, turned to the same side."""
+    best = min(found, key=lambda one: one.noise.position / max(int(one.inliers.sum()), 1))
+    starts = []
+    for one in found:
+        start = one.motion.starts[0]
+        flipped = one.motion.axis @ best.motion.axis < 0.0
+        starts.append(type(start)(start.R0, start.p0, -start.q if flipped else start.q))
+    return Motion(best.motion.axis, best.motion.center, tuple(starts), best.motion.pitch)
+
+
+def zeroed(q: Array, joint: Joint) -> Array:
+    """Coordinates (n, k) counted from the first inlier of each take."""
+    result, place = q.copy(), 0
+    for part in joint.parts:
+        own = result[place : place + len(part.take)]
+        own -= own[int(np.argmax(part.positions))].copy()
+        place += len(part.take)
+    return result
+
+
+def direction(q: Array) -> float:
+    """+1 when the larger movement (a radian counts as 0.1 m) goes up on the whole, else −1."""
+    if len(q) == 0:
+        return 1.0
+    column = int(np.argmax(np.ptp(q, axis=0) * np.array([0.1, 1.0])))
+    way = float(q[:, column] @ (np.arange(len(q)) - 0.5 * (len(q) - 1)))
+    return -1.0 if way < 0.0 else 1.0

@@ -1,0 +1,189 @@
+"""From agreeing takes to one joint: refit them together, weigh by the effective noise, state the covariance."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fitting.agreement import Noise, freedoms, weighed
+from fitting.motion import FARTHEST, Kind, Motion, Solution, Take, measured, solve
+from fitting.noise import chi2_quantile, correlation_time
+from fitting.ransac import GATE
+from fitting.result import Mask
+from fitting.se3 import Array, complete_axis
+from fitting.segments import suspects
+
+
+@dataclass(frozen=True)
+class Part:
+    """One take on its way into the joint fit: its noise, and which of its positions and orientations are used."""
+
+    take: Take
+    noise: Noise
+    positions: Mask
+    orientations: Mask
+
+
+@dataclass(frozen=True)
+class Joint:
+    """The fitted motion with ``point`` moved beside the data, its parts re-scored, and its covariances."""
+
+    motion: Motion
+    parts: tuple[Part, ...]
+    residuals: tuple[Array, ...]
+    basis: Array
+    covariance: Array
+    """(4, 4) tilt and shift in the world."""
+    body_basis: Array
+    body_covariance: Array
+    """(4, 4) tilt and shift of the axis as seen from the first take's body."""
+    pitch_std: float
+    rms: float
+    noise: Noise
+
+    @property
+    def inliers(self) -> Mask:
+        """Samples whose position was used."""
+        return np.concatenate([part.positions for part in self.parts])
+
+
+def fit_joint(kind: Kind, motion: Motion, parts: list[Part], given: float | None) -> Joint:
+    """Refit all takes together: leave out bursts, refit, score again, refit, with correlated noise weighed down."""
+    allowed = [(part.positions, part.orientations) for part in parts]
+    solution = _solved(kind, motion, parts, [(1.0, 1.0)] * len(parts), 4)
+    for _ in range(2):
+        parts = [_rescored(kind, solution, k, part, allowed[k], given) for k, part in enumerate(parts)]
+        solution = _solved(kind, solution.motion, parts, [(1.0, 1.0)] * len(parts), 6)
+    times = [_times(part, residuals) for part, residuals in zip(parts, solution.residuals, strict=True)]
+    parts = [
+        _with_noise(kind, solution.motion, part, e, given) for part, e in zip(parts, solution.residuals, strict=True)
+    ]
+    solution = _solved(kind, _beside_data(solution.motion, parts), parts, times, 6)
+    return _described(kind, solution, parts)
+
+
+def _solved(kind: Kind, motion: Motion, parts: list[Part], times: list[tuple[float, float]], steps: int) -> Solution:
+    wp = [part.positions / (part.noise.position**2 * t[0]) for part, t in zip(parts, times, strict=True)]
+    wo = [part.orientations / (part.noise.orientation**2 * t[1]) for part, t in zip(parts, times, strict=True)]
+    return solve(kind, motion, [part.take for part in parts], wp, wo, steps)
+
+
+def _rescored(
+    kind: Kind, solution: Solution, k: int, part: Part, allowed: tuple[Mask, Mask], given: float | None
+) -> Part:
+    """Ask again who agrees: whole poses where orientations count, positions alone where not."""
+    residuals = solution.residuals[k]
+    squares = weighed(residuals, part.noise)
+    position_only = (residuals[:, :3] ** 2).sum(axis=1) / part.noise.position**2
+    loose = ~allowed[1]
+    inside = np.where(loose, position_only, squares) <= np.where(
+        loose, chi2_quantile(2, GATE), chi2_quantile(6 - kind.latents, GATE)
+    )
+    positions = allowed[0] & inside
+    whitened = residuals / np.repeat([part.noise.position, part.noise.orientation], 3)
+    whitened[~part.orientations, 3:] = 0.0
+    keep = positions & ~suspects(whitened[:, :3], positions)
+    keep &= ~suspects(whitened[:, 3:], positions & allowed[1]) | loose
+    if keep.sum() < 5:
+        keep = positions if positions.sum() >= 5 else part.positions
+    updated = replace(part, positions=keep, orientations=keep & allowed[1])
+    return _with_noise(kind, solution.motion, updated, residuals, given)
+
+
+def _with_noise(kind: Kind, motion: Motion, part: Part, residuals: Array, given: float | None) -> Part:
+    """Noise from the mean squares, with the parameters' share of the freedoms taken off."""
+    p_free, o_free = freedoms(kind, motion, part.noise)
+    count, turned = int(part.positions.sum()), int(part.orientations.sum())
+    if turned < 0.5 * count:
+        p_free = min(p_free, 3.0 - kind.latents)
+    p_square = (residuals[part.positions, :3] ** 2).sum() / max(p_free * count - 5.0, 1.0)
+    o_square = (residuals[part.orientations, 3:] ** 2).sum() / max(o_free * turned - 4.0, 1.0)
+    floor = 1e-9
+    position = given or max(float(np.sqrt(p_square)), floor)
+    orientation = max(float(np.sqrt(o_square)), floor) if turned else part.noise.orientation
+    return replace(part, noise=Noise(position, orientation))
+
+
+def _times(part: Part, residuals: Array) -> tuple[float, float]:
+    return (
+        correlation_time(residuals[:, :3], part.positions, 3),
+        correlation_time(residuals[:, 3:], part.orientations, 3),
+    )
+
+
+def _beside_data(motion: Motion, parts: list[Part]) -> Motion:
+    """The same axis, its point moved next to the mean of the data."""
+    mean = np.concatenate([part.take.p[part.positions] for part in parts]).mean(axis=0)
+    return replace(motion, center=motion.center + ((mean - motion.center) @ motion.axis) * motion.axis)
+
+
+def _described(kind: Kind, solution: Solution, parts: list[Part]) -> Joint:
+    motion = solution.motion
+    shared = len(kind.shared)
+    full = solution.covariance
+    covariance = np.zeros((4, 4))
+    columns = 4 if kind.turns else 2
+    covariance[:columns, :columns] = full[:columns, :columns]
+    if not kind.turns:
+        covariance[2:, 2:] = np.eye(2) * FARTHEST**2
+    frame = complete_axis(motion.axis)
+    start = motion.starts[0]
+    # The axis seen from the body: R0ᵀ·a and R0ᵀ·(c − p0); to first order in the world's parameters and the start's.
+    J = np.zeros((4, len(full)))
+    arm = frame.T @ (motion.center - start.p0)
+    turns = shared
+    places = shared + (2 if kind.turns else 3)
+    J[0, 0] = J[1, 1] = 1.0
+    J[0, turns + 1], J[1, turns] = -1.0, 1.0
+    if kind.turns:
+        J[2, 2] = J[3, 3] = 1.0
+    J[2, places] = J[3, places + 1] = -1.0
+    J[2, turns + 1], J[3, turns] = -arm[2], arm[2]
+    count = sum(int(part.positions.sum()) for part in parts)
+    square = sum(float((e[part.positions, :3] ** 2).sum()) for e, part in zip(solution.residuals, parts, strict=True))
+    noise = parts[int(np.argmax([part.positions.sum() for part in parts]))].noise
+    pitch = kind.shared.index(4) if kind.screw else None
+    return Joint(
+        motion=motion,
+        parts=tuple(parts),
+        residuals=solution.residuals,
+        basis=frame[:, :2].T,
+        covariance=covariance,
+        body_basis=(start.R0.T @ frame[:, :2]).T,
+        body_covariance=J @ full @ J.T,
+        pitch_std=0.0 if pitch is None else float(np.sqrt(max(full[pitch, pitch], 0.0))),
+        rms=float(np.sqrt(square / max(count * (3.0 - kind.latents), 1.0))),
+        noise=noise,
+    )
+
+
+def coordinates(kind: Kind, joint: Joint) -> Array:
+    """Coordinates (n, 2) of all samples: θ (rad, unwrapped along the inliers) and s (m), in take order."""
+    columns = []
+    for part, start in zip(joint.parts, joint.motion.starts, strict=True):
+        turned = measured(kind, part.take, joint.motion.axis, joint.motion.center, start.R0, start.p0)
+        if kind.turns and not part.orientations.all():
+            by_place = measured(
+                kind, part.take, joint.motion.axis, joint.motion.center, start.R0, start.p0, by="position"
+            )
+            arm = start.p0 - joint.motion.center
+            if np.linalg.norm(arm - (arm @ joint.motion.axis) * joint.motion.axis) > 5.0 * part.noise.position:
+                turned[~part.orientations, 0] = by_place[~part.orientations, 0]
+        used = part.positions
+        q = np.where(used[:, None], start.q, turned)
+        q[:, 0] = unwrapped(q[:, 0], used)
+        columns.append(q)
+    return np.concatenate(columns)
+
+
+def unwrapped(angles: Array, used: Mask) -> Array:
+    """Unwrap along the used samples; the others go to the turn nearest their last used neighbour."""
+    result = angles.copy()
+    places = np.flatnonzero(used)
+    if len(places) == 0:
+        return result
+    result[places] = np.unwrap(angles[places])
+    before = np.maximum(np.searchsorted(places, np.arange(len(angles)), side="right") - 1, 0)
+    reference = result[places[before]]
+    others = ~used
+    result[others] += 2.0 * np.pi * np.round((reference[others] - result[others]) / (2.0 * np.pi))
+    return result

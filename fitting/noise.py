@@ -1,0 +1,81 @@
+"""Noise: quantiles of χ², and how many independent samples correlated residuals are worth."""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from fitting.result import Mask
+from fitting.se3 import Array
+
+
+@lru_cache(maxsize=256)
+def chi2_quantile(freedom: int, probability: float) -> float:
+    """Value below which χ² with ``freedom`` components lies with ``probability``."""
+    from scipy.special import chdtri
+
+    return float(chdtri(freedom, 1.0 - probability))
+
+
+def chi2_median(freedom: int) -> float:
+    """Median of χ²."""
+    return chi2_quantile(freedom, 0.5)
+
+
+@lru_cache(maxsize=256)
+def truncated_mean(freedom: int, probability: float) -> float:
+    """Mean of χ² below its quantile."""
+    from scipy.special import chdtr
+
+    return float(freedom * chdtr(freedom + 2, chi2_quantile(freedom, probability)) / probability)
+
+
+def correlation_time(residuals: Array, used: Mask, parameters: int = 0) -> float:
+    """How many samples of this noise are worth one independent sample (≥ 1), from the residuals' autocorrelation.
+
+    residuals: (n, k) in any unit, in time order; used: (n,) samples to look at (the others are gaps);
+    parameters: how many were fitted per component, which absorbed as many slow oscillations of the noise.
+    """
+    series = np.where(used[:, None], residuals, 0.0)
+    count = int(used.sum())
+    if count < 20:
+        return 1.0
+    known = used.astype(float)
+    power = float((series * series).sum()) / count
+    if power <= 0.0:
+        return 1.0
+    total, lag, tau = 0.0, 0, 1.0
+    longest = min(len(series) // 3, 400)
+    while lag < longest:
+        lag += 1
+        pairs = float(known[:-lag] @ known[lag:])
+        if pairs < 10:
+            break
+        total += float(np.einsum("ij,ij->", series[:-lag], series[lag:])) / (pairs * power)
+        tau = max(1.0 + 2.0 * total, 1.0)
+        # White noise stops here: the sum is no larger than chance makes it.
+        if lag == 3 and total < 3.0 * math.sqrt(3.0 / (pairs * series.shape[1])):
+            return 1.0
+        if lag >= 5.0 * tau:
+            break
+    effective = count / tau
+    return tau * (effective / (effective - parameters) if effective > 2 * parameters else 2.0)
+
+
+def wander(residuals: Array, used: Mask, blocks: int = 8) -> float:
+    """How much residuals (n, k) wander slowly: variance of block means over what the noise inside blocks explains.
+
+    About 1 for any noise whose memory is short against a block; far above for a drift.
+    """
+    series = residuals[used]
+    size = len(series) // blocks
+    if size < 5:
+        return 1.0
+    cut = series[: size * blocks].reshape(blocks, size, -1)
+    means = cut.mean(axis=1)
+    inner = (cut - means[:, None]).reshape(size * blocks, -1)
+    tau = correlation_time(inner, np.ones(len(inner), dtype=bool), 1)
+    fast = float((inner**2).mean()) * size / (size - 1.0)
+    slow = float(((means - means.mean(axis=0)) ** 2).mean())
+    floor = 1e-18
+    return slow * size / max(fast * tau, floor)

@@ -1,0 +1,139 @@
+"""A fixed point about which a body turns freely: where it is in the world and in the body."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fitting import checks, ransac
+from fitting.noise import correlation_time
+from fitting.ransac import consensus
+from fitting.result import Fit, FitFailure, Mask, frozen
+from fitting.se3 import Array
+
+_LEAST = 4
+_UNCERTAIN = 0.5
+"""Metres. A point less certain than this says nothing."""
+
+
+@dataclass(frozen=True)
+class PivotFit(Fit):
+    """A pivot: ``point`` in the world and ``body_point`` in the tracked body's frame, both in metres."""
+
+    point: Array
+    body_point: Array
+    covariance: Array
+    """(6, 6) in m²: of ``point``, then of ``body_point``."""
+
+    @property
+    def position_std(self) -> float:
+        """Standard deviation (m) of ``point``: root of the trace of its covariance."""
+        return float(np.sqrt(np.trace(self.covariance[:3, :3])))
+
+    @property
+    def body_position_std(self) -> float:
+        """Standard deviation (m) of ``body_point``, likewise."""
+        return float(np.sqrt(np.trace(self.covariance[3:, 3:])))
+
+
+class Pivot:
+    """Geometric model: data rows are 12 numbers, R by rows and p; parameters are point and body point (6,)."""
+
+    sample_size = 3
+    freedom = 3
+
+    def from_sample(self, data: Array, chosen: NDArray[np.int64]) -> Array:
+        """Pivots of triples of poses, damped towards the tracked origin where the triple says little."""
+        rows = data[chosen]
+        R, p = rows[..., :9].reshape(*chosen.shape, 3, 3), rows[..., 9:]
+        matrix, right = _equations(R, p, np.ones(chosen.shape))
+        matrix[:, 3:, 3:] += 1e-9 * np.eye(3)
+        return np.asarray(np.linalg.solve(matrix, right[..., None])[..., 0])
+
+    def residuals(self, parameters: Array, data: Array) -> Array:
+        """Squared distances (m, n) between the pivot in the world and where each pose puts it."""
+        return np.asarray((pivot_residuals(parameters, data) ** 2).sum(axis=-1))
+
+    def refine(self, parameters: Array, data: Array, weights: Array, steps: int) -> Array:  # noqa: ARG002
+        """Linear least squares, in one step."""
+        matrix, right = _equations(data[:, :9].reshape(-1, 3, 3), data[:, 9:], weights)
+        if weights.sum() < self.sample_size:
+            return parameters
+        return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-12)[0])
+
+
+def pivot_residuals(parameters: Array, data: Array) -> Array:
+    """Vectors (m, n, 3) in metres from the pivot to where each pose puts it."""
+    R = data[:, :9].reshape(-1, 3, 3)
+    return np.asarray(np.einsum("nij,mj->mni", R, parameters[:, 3:]) + data[:, 9:] - parameters[:, None, :3])
+
+
+def fit_pivot(
+    poses: Any, noise: float | None = None, rng: np.random.Generator | int | None = None
+) -> PivotFit | FitFailure:
+    """Fit the fixed point of poses (n, 4, 4), body to world, metres; a list of takes is taken as one."""
+    takes = checks.as_pose_takes(poses)
+    if isinstance(takes, FitFailure):
+        return takes
+    noise = checks.as_noise(noise)
+    samples = np.concatenate(takes)
+    if len(samples) < _LEAST:
+        return checks.too_few(len(samples), _LEAST, "a pivot")
+    data = np.ascontiguousarray(np.concatenate([samples[:, :3, :3].reshape(-1, 9), samples[:, :3, 3]], axis=1))
+    model = Pivot()
+    found = consensus(model, data, noise=noise, rng=checks.generator(rng))
+    if isinstance(found, FitFailure):
+        return found
+    inliers, parameters, sigma = found.inliers, found.parameters, found.noise
+    floor = ransac.smallest_noise(samples[:, :3, 3])
+    for _ in range(3):
+        parameters = model.refine(parameters, data, inliers.astype(float), 1)
+        squares = model.residuals(parameters[None], data)[0]
+        sigma = noise or ransac.rms_noise(squares, inliers, 3, 6, floor)
+        before, inliers = inliers, squares <= ransac.gate(sigma, 3)
+        if np.array_equal(before, inliers):
+            break
+    return _described(data, parameters, inliers, sigma)
+
+
+def _described(data: Array, parameters: Array, inliers: Mask, sigma: float) -> PivotFit | FitFailure:
+    count = int(inliers.sum())
+    if count < max(_LEAST, 0.3 * len(data)):
+        return FitFailure(f"Only {count} of {len(data)} poses agree with one fixed point. Record again.")
+    large = checks.too_large(float(np.ptp(data[inliers, 9:], axis=0).max()))
+    if large is not None:
+        return large
+    residuals = pivot_residuals(parameters[None], data)[0]
+    matrix, _ = _equations(data[:, :9].reshape(-1, 3, 3), data[:, 9:], inliers.astype(float))
+    tau = correlation_time(residuals, inliers, 2)
+    values = np.linalg.eigvalsh(matrix)
+    # A body that turned about one axis only leaves the point free along it.
+    if values[0] <= 0.0 or sigma * np.sqrt(tau / values[0]) > _UNCERTAIN:
+        return FitFailure(
+            "The body turned about one axis only, or hardly at all: the fixed point could be anywhere along it. "
+            "Turn it about two directions."
+        )
+    return PivotFit(
+        inliers=frozen(inliers, bool),
+        rms=float(np.sqrt((residuals[inliers] ** 2).mean())),
+        noise=sigma,
+        point=frozen(parameters[:3]),
+        body_point=frozen(parameters[3:]),
+        covariance=frozen(sigma**2 * tau * np.linalg.inv(matrix)),
+    )
+
+
+def _equations(R: Array, p: Array, weights: Array) -> tuple[Array, Array]:
+    """Normal equations of w = p + R·b over the last sample axis, for (w, b)."""
+    wR = (weights[..., None, None] * R).sum(axis=-3)
+    total = weights.sum(axis=-1)
+    shape = total.shape
+    matrix = np.zeros((*shape, 6, 6))
+    matrix[..., :3, :3] = total[..., None, None] * np.eye(3)
+    matrix[..., 3:, 3:] = matrix[..., :3, :3]
+    matrix[..., :3, 3:] = -wR
+    matrix[..., 3:, :3] = -np.swapaxes(wR, -1, -2)
+    wp = weights[..., None] * p
+    right = np.concatenate([wp.sum(axis=-2), -np.einsum("...nij,...ni->...j", R, wp)], axis=-1)
+    return matrix, right

@@ -1,0 +1,79 @@
+"""A prismatic joint from poses: the positions give the line, the orientations say whether it really only slid."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fitting import checks
+from fitting.line import LineFit, fit_line
+from fitting.result import FitFailure, frozen
+from fitting.rigid import mean_rotation
+from fitting.se3 import Array, rotation_log
+
+_CONSTANT = np.radians(1.0)
+"""Radians: a hand turns a gripper by about so much on a drawer that does not turn at all."""
+
+
+@dataclass(frozen=True)
+class PrismaticFit(LineFit):
+    """A prismatic joint: ``point``, ``direction`` along the movement, ``coordinates`` (m) for each sample."""
+
+    orientation_constant: bool
+    """Whether the orientation stayed the same within noise or one degree."""
+    rotation: float
+    """Largest slow change of the orientation (rad) from its mean in a take."""
+    orientation: Array
+    """Mean orientation (3, 3) of the first take, body to world."""
+
+
+def fit_prismatic(
+    poses: Any, noise: float | None = None, rng: np.random.Generator | int | None = None
+) -> PrismaticFit | FitFailure:
+    """Fit a prismatic joint to poses (n, 4, 4), body to world, metres, or to a list of takes with different grips.
+
+    Several takes share the direction; ``coordinates`` count from the mean of each take.
+    """
+    takes = checks.as_pose_takes(poses)
+    if isinstance(takes, FitFailure):
+        return takes
+    line = fit_line([take[:, :3, 3] for take in takes], noise, rng)
+    if isinstance(line, FitFailure):
+        return line
+    place, rotations, means, spreads = 0, [], [], []
+    for take in takes:
+        used = line.inliers[place : place + len(take)]
+        place += len(take)
+        mean, vectors = _about_mean(take[used, :3, :3])
+        means.append(mean)
+        change, spread = _slow(vectors)
+        rotations.append(change)
+        spreads.append(spread)
+    rotation = max(rotations)
+    return PrismaticFit(
+        inliers=line.inliers,
+        rms=line.rms,
+        noise=line.noise,
+        basis=line.basis,
+        covariance=line.covariance,
+        point=line.point,
+        direction=line.direction,
+        coordinates=line.coordinates,
+        orientation_constant=bool(rotation <= max(_CONSTANT, 5.0 * max(spreads))),
+        rotation=rotation,
+        orientation=frozen(means[0]),
+    )
+
+
+def _about_mean(rotations: Array) -> tuple[Array, Array]:
+    mean = mean_rotation(rotations)
+    return mean, rotation_log(rotations @ mean.T)
+
+
+def _slow(vectors: Array, blocks: int = 10) -> tuple[float, float]:
+    """Largest block median of rotation vectors (rad), and the standard deviation that noise alone gives it."""
+    size = max(len(vectors) // blocks, 1)
+    parts = [np.median(vectors[k : k + size], axis=0) for k in range(0, len(vectors) - size + 1, size)]
+    middle = np.median(vectors, axis=0)
+    fast = float(np.median(np.abs(np.diff(vectors, axis=0)))) / 0.6745 if len(vectors) > 1 else 0.0
+    return float(np.linalg.norm(np.array(parts) - middle, axis=1).max()), 1.25 * fast / np.sqrt(size)

@@ -1,0 +1,184 @@
+"""A rotary joint from poses: orientations are used exactly as far as the grip was rigid, found from the data."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from fitting import checks
+from fitting.grip import Gripped, gripped
+from fitting.joint import Joint, coordinates, fit_joint
+from fitting.motion import ROTARY, Motion, Take
+from fitting.result import AxisFit, FitFailure, frozen
+from fitting.se3 import Array
+
+Grip = Literal["rigid", "partly", "loose"]
+_LEAST = 6
+_STEEPEST = 0.35
+"""Radians. An axis less certain than this says nothing."""
+
+
+@dataclass(frozen=True)
+class RotaryFit(AxisFit):
+    """A rotary joint. ``point`` lies on the axis beside the data's centre; turns are positive along the movement."""
+
+    point: Array
+    axis: Array
+    radius: float
+    """Distance (m) of the tracked point from the axis (of the first take)."""
+    angles: Array
+    """Radians about ``axis`` (n,), unwrapped, zero at the first inlier of each take."""
+    grip: Grip
+    """How far the orientations followed the joint: all the time, part of it, or not."""
+    orientations: Array
+    """(n,) bool: samples whose orientation was used."""
+    orientation_noise: float
+    """Standard deviation (rad) per axis of the orientations used."""
+    body_point: Array
+    """The axis in the frame of the tracked body, metres (first take; meaningless with a loose grip)."""
+    body_axis: Array
+    body_basis: Array
+    body_covariance: Array
+    """(4, 4) tilt and shift of the axis at ``body_point`` along ``body_basis``, in the body's frame."""
+
+    @property
+    def coordinates(self) -> Array:
+        """The joint coordinate of each sample: its angle (rad)."""
+        return self.angles
+
+
+def fit_rotary(
+    poses: Any, noise: float | None = None, rng: np.random.Generator | int | None = None
+) -> RotaryFit | FitFailure:
+    """Fit a rotary joint to poses (n, 4, 4), body to world, or to a list of takes with different grips.
+
+    Parameters
+    ----------
+    poses: (n, 4, 4) in time order, metres, or a list of such takes.
+    noise: standard deviation (m) per axis of the positions; None estimates it. That of orientations is estimated.
+    rng: generator or seed; None is a fixed seed.
+
+    """
+    checked = checks.as_pose_takes(poses)
+    if isinstance(checked, FitFailure):
+        return checked
+    noise = checks.as_noise(noise)
+    generator = checks.generator(rng)
+    found: list[Gripped] = []
+    for poses_of_take in checked:
+        if len(poses_of_take) < _LEAST:
+            return checks.too_few(len(poses_of_take), _LEAST, "a rotary joint")
+        one = gripped(Take.of(poses_of_take), noise, generator)
+        if isinstance(one, FitFailure):
+            return one
+        found.append(one)
+    if len(found) == 1 and found[0].circle is not None and found[0].grip == "loose":
+        return _from_circle(found[0], checked[0])
+    best = min(found, key=lambda one: one.uncertainty)
+    motion = Motion(best.motion.axis, best.motion.center, tuple(_toward(one, best) for one in found))
+    joint = fit_joint(ROTARY, motion, [one.part for one in found], noise)
+    return _described(joint, _together([one.grip for one in found]))
+
+
+def _toward(one: Gripped, best: Gripped) -> Any:
+    """A take's start; its angles are counted about the best axis, which may point the other way."""
+    start = one.motion.starts[0]
+    return replace(start, q=-start.q) if one.motion.axis @ best.motion.axis < 0.0 else start
+
+
+def _together(grips: list[Grip]) -> Grip:
+    if all(grip == grips[0] for grip in grips):
+        return grips[0]
+    return "partly"
+
+
+def _described(joint: Joint, grip: Grip) -> RotaryFit | FitFailure:
+    angles = coordinates(ROTARY, joint)[:, 0]
+    inliers = joint.inliers
+    extent = float(np.ptp(np.concatenate([part.take.p for part in joint.parts])[inliers], axis=0).max())
+    large = checks.too_large(extent)
+    if large is not None:
+        return large
+    if inliers.mean() < 0.25:
+        return FitFailure(f"Only {inliers.mean():.0%} of the samples agree with one axis. Record the take again.")
+    axis, start = joint.motion.axis, joint.motion.starts[0]
+    arm = start.p0 - joint.motion.center
+    turned, place = [], 0
+    for part in joint.parts:
+        n = len(part.take)
+        own = angles[place : place + n]
+        turned.append(own - own[np.argmax(part.positions)])
+        place += n
+    angles = np.concatenate(turned)
+    sign = _direction(angles, [part.positions for part in joint.parts])
+    both = np.array([sign, 1.0, 1.0, sign])
+    fit = RotaryFit(
+        inliers=frozen(inliers, bool),
+        rms=joint.rms,
+        noise=joint.noise.position,
+        basis=frozen(joint.basis * np.array([[1.0], [sign]])),
+        covariance=frozen(joint.covariance * both[:, None] * both),
+        point=frozen(joint.motion.center),
+        axis=frozen(sign * axis),
+        radius=float(np.linalg.norm(arm - (arm @ axis) * axis)),
+        angles=frozen(sign * angles),
+        grip=grip,
+        orientations=frozen(np.concatenate([part.orientations for part in joint.parts]), bool),
+        orientation_noise=joint.noise.orientation,
+        body_point=frozen(start.R0.T @ (joint.motion.center - start.p0)),
+        body_axis=frozen(sign * (start.R0.T @ axis)),
+        body_basis=frozen(joint.body_basis * np.array([[1.0], [sign]])),
+        body_covariance=frozen(joint.body_covariance * both[:, None] * both),
+    )
+    return fit if fit.axis_std < _STEEPEST else _not_enough(fit)
+
+
+def _not_enough(fit: RotaryFit) -> FitFailure:
+    turn = float(np.degrees(np.ptp(fit.angles[fit.inliers])))
+    return FitFailure(
+        f"The joint turned too little to tell its axis: {turn:.1f}° seen, axis uncertain by "
+        f"{np.degrees(fit.axis_std):.0f}°. Turn it further."
+    )
+
+
+def _direction(angles: Array, masks: list[Any]) -> float:
+    """+1 when the first take that moved turned positively on the whole, else −1."""
+    place = 0
+    for mask in masks:
+        own = angles[place : place + len(mask)][mask]
+        place += len(mask)
+        way = float(own @ (np.arange(len(own)) - 0.5 * (len(own) - 1)))
+        if way != 0.0:
+            return 1.0 if way > 0.0 else -1.0
+    return 1.0
+
+
+def _from_circle(one: Gripped, poses: Array) -> RotaryFit | FitFailure:
+    """A loose grip: positions alone, at their own limit."""
+    circle = one.circle
+    if isinstance(circle, FitFailure) or circle is None:
+        return circle if circle is not None else FitFailure("No axis can be told from these poses.")
+    if circle.axis_std > _STEEPEST:
+        return FitFailure(
+            f"The grip turned in the hand, and positions alone leave the axis uncertain by "
+            f"{np.degrees(circle.axis_std):.0f}°. Turn the joint further or hold the gripper firmly."
+        )
+    R0 = poses[0, :3, :3]
+    return RotaryFit(
+        inliers=circle.inliers,
+        rms=circle.rms,
+        noise=circle.noise,
+        basis=circle.basis,
+        covariance=circle.covariance,
+        point=circle.center,
+        axis=circle.axis,
+        radius=circle.radius,
+        angles=circle.angles,
+        grip="loose",
+        orientations=frozen(np.zeros(len(poses)), bool),
+        orientation_noise=one.part.noise.orientation,
+        body_point=frozen(R0.T @ (circle.center - poses[0, :3, 3])),
+        body_axis=frozen(R0.T @ circle.axis),
+        body_basis=frozen(circle.basis @ R0),
+        body_covariance=frozen(np.diag([1.0, 1.0, 1.0, 1.0])),
+    )
