@@ -36,20 +36,23 @@ def play(
     t1_ns: int | None = None,
     streams: Iterable[str] | None = None,
     stop: threading.Event | None = None,
+    start: float | None = None,
 ) -> Played:
     """Hand a session's datagrams to ``deliver`` in order of time, in lists.
 
-    ``speed`` is session seconds per real second; None means without any waiting. ``stop`` ends the replay early.
+    ``speed`` is session seconds per real second; None means without any waiting. ``stop`` ends the replay early;
+    ``start`` is the ``time.monotonic`` at which the first datagram is due, by default now.
     """
     halt = stop or threading.Event()
-    start = time.monotonic()
+    begun = time.monotonic()
     first_ns: int | None = None
     last_ns, count = 0, 0
     batches = session.datagram_batches(t0_ns, t1_ns, streams)
     for batch in batches if speed is None else _slices(batches):
         if first_ns is None:
             first_ns = batch[0].t_ns
-        if speed is not None:
+            start = time.monotonic() if start is None else start
+        if speed is not None and start is not None:
             due = start + (batch[0].t_ns - first_ns) / 1e9 / speed
             halt.wait(max(0.0, due - time.monotonic()))
         if halt.is_set():
@@ -57,7 +60,7 @@ def play(
         deliver(batch)
         last_ns, count = batch[-1].t_ns, count + len(batch)
     span_s = (last_ns - first_ns) / 1e9 if first_ns is not None and count else 0.0
-    return Played(count, span_s, time.monotonic() - start)
+    return Played(count, span_s, time.monotonic() - begun)
 
 
 def _slices(batches: Iterable[list[Datagram]]) -> Iterator[list[Datagram]]:

@@ -11,10 +11,12 @@ from devices.clock import HostClock
 from devices.natnet import NatNetClient, NatNetConfig
 from devices.netft import NetFT, NetFTConfig, SensorCalibration
 from devices.sim import SimulatedRig
-from sessions import Recorder, Take, open_session
+from sessions import Recorder, SessionError, Take, open_session
 from sessions.datagrams import Datagram
 from sessions.decode import Decoders
-from sessions.replay import play
+from sessions.imports import import_recording
+from sessions.replay import Played, play
+from sessions.serve import Place, SessionServer
 
 SPEED = 5.0
 
@@ -95,3 +97,43 @@ def test_a_paced_replay_can_be_stopped(rig_session: Recorded) -> None:
     played = play(open_session(rig_session.path), deliver, speed=20.0, stop=stop)
     assert 500 < played.datagrams == len(got) < 2500
     assert [d.t_ns for d in got] == sorted(d.t_ns for d in got)
+
+
+def test_a_served_session_looks_like_the_rig(rig_session: Recorded) -> None:
+    """The drivers connect to the served session and measure the same movement again."""
+    session = open_session(rig_session.path)
+    clock = HostClock(SPEED)
+    with SessionServer(session, Place(natnet=0, rdt=0, http=0), rig_session.calibration, speed=SPEED) as server:
+        place = server.place
+        natnet = NatNetConfig(server=place.host, command_port=place.natnet)
+        netft = NetFTConfig(host=place.host, rdt_port=place.rdt, http_port=place.http)
+        results: list[Played] = []
+        playing = threading.Thread(target=lambda: results.append(server.run()))
+        playing.start()
+        with NetFT(netft, clock) as ft, NatNetClient(natnet, clock) as mocap:
+            mocap.wait_ready(20)
+            ft.wait_ready(20)
+            playing.join()
+            assert ft.calibration == rig_session.calibration
+            (body,) = session.bodies
+            seen, recorded = mocap.buffers[body].window(0, 2**62), session.poses(body)
+            health = mocap.health()
+            wrenches = ft.buffer.window(0, 2**62)
+    assert results[0].datagrams > 1000
+    assert health.time_source == "exposure"
+    common, at_recorded, at_seen = np.intersect1d(recorded.ticks, seen.ticks, return_indices=True)
+    assert len(common) > 0.8 * len(recorded)
+    np.testing.assert_array_equal(seen.positions[at_seen], recorded.positions[at_recorded])
+    offsets = seen.t_ns[at_seen] - recorded.t_ns[at_recorded]
+    assert np.ptp(offsets) < 200_000_000 * SPEED
+    _, at_recorded, at_seen = np.intersect1d(session.wrenches().sequence, wrenches.sequence, return_indices=True)
+    assert len(at_seen) > 0.8 * len(session.wrenches())
+    np.testing.assert_array_equal(wrenches.wrench[at_seen], session.wrenches().wrench[at_recorded])
+
+
+def test_an_imported_recording_cannot_be_served(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text("1 2 3 0 0 0 1\n")
+    session = open_session(import_recording(log, tmp_path / "log.mcap").path)
+    with pytest.raises(SessionError, match="no raw datagrams"):
+        SessionServer(session, Place(natnet=0, rdt=0, http=0))
