@@ -40,6 +40,7 @@ def guide(
         resume=resume,
     )
     shell = LineShell()
+    status = 1
     try:
         with measurement(setup, shell.on_change) as m:
             if sim is not None:
@@ -47,6 +48,7 @@ def guide(
             status = shell.run(m.runner, plan)
     finally:
         if path.exists():
-            print(f"Session: {path}", file=sys.stderr)
-            print(f"Go on later with: ident resume {path}", file=sys.stderr)
+            print(f"Everything recorded is in {path}", file=sys.stderr)
+            if status:
+                print(f"Go on with: ident resume {path}", file=sys.stderr)
     return status

@@ -208,5 +208,6 @@ def _observe(node: ModelNode, takes: Sequence[TakeData], best: str) -> Observati
         travel=spans.get("slide", math.nan),
         grip=evidence.grip or "rigid",
         speed=max(peak_speed(t) for t in takes),
+        duration_s=min((t.t_ns[-1] - t.t_ns[0]) * 1e-9 if t.measured else 0.0 for t in takes),
         best_kind=best,
     )

@@ -107,6 +107,11 @@ class Runner:
         self._worker.shutdown(wait=True, cancel_futures=True)
         self.raise_failure()
 
+    @property
+    def failed(self) -> bool:
+        """Whether something ended the measurement."""
+        return self._failure is not None
+
     def raise_failure(self) -> None:
         """Raise what ended the measurement, if something did."""
         if self._failure is not None:

@@ -4,7 +4,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from devices.sim import SimulatedRig, SimulationError
+from devices.errors import DeviceError
+from devices.sim import SimulatedRig
 from ident.config import ForceTorque, Mocap, RigConfig
 from ident.workflow import events as ev
 from ident.workflow.state import State, Target
@@ -60,12 +61,13 @@ class SimulatedHand:
         try:
             for movement in movements:
                 done = self._sim.perform(movement)
-        except SimulationError:
+            window = (self._ticks_to_host(done.start_ticks), self._ticks_to_host(done.stop_ticks))
+        except DeviceError:
             # The rig went away in the middle: the take is given up, and made again when the rig is back.
-            self._post(ev.Redo())
+            self._post(ev.Redo(take=take))
             return
-        self._windows[take] = (self._ticks_to_host(done.start_ticks), self._ticks_to_host(done.stop_ticks))
-        self._post(ev.Proceed())
+        self._windows[take] = window
+        self._post(ev.Proceed(take=take))
 
     def _movement(self, target: Target, state: State) -> dict[str, Any]:
         if not target.node:

@@ -42,6 +42,10 @@ class LineShell:
         self._out = out
         self._inbox: queue.SimpleQueue[State | str | None] = queue.SimpleQueue()
         self._lines = Lines(out)
+        # A person types whenever they like; the lines of a pipe are answers, each to one question.
+        self._interactive = source.isatty()
+        self._questions = threading.Semaphore(0)
+        self._asked = False
 
     def on_change(self, state: State) -> None:
         """Give the shell a new state; from any thread."""
@@ -66,14 +70,26 @@ class LineShell:
             if isinstance(item, State):
                 state = item
                 self._lines.show(state)
+                if _asks(state, runner):
+                    self._want_line()
             else:
+                self._asked = False
                 self._answer(item, runner, state)
         return 0
 
+    def _want_line(self) -> None:
+        if not self._asked:
+            self._asked = True
+            self._questions.release()
+
     def _read(self) -> None:
-        for line in self._source:
-            self._inbox.put(line.strip())
-        self._inbox.put(None)
+        while True:
+            if not self._interactive:
+                self._questions.acquire()
+            line = self._source.readline()
+            self._inbox.put(line.strip() if line else None)
+            if not line:
+                return
 
     def _left(self, state: State) -> int:
         kept = sum(bool(take.t1_ns) for take in state.takes)
@@ -81,17 +97,12 @@ class LineShell:
         return 1
 
     def _answer(self, line: str, runner: Runner, state: State) -> None:
-        if line == "?":
-            self._print(HELP)
-            return
-        if line == "p":
-            runner.post(ev.Resume() if state.paused else ev.Pause())
-            return
-        event = _event(line)
-        if event is None:
-            self._print(f"'{line}' is not understood; ? lists what is.")
-        else:
+        event = (ev.Resume() if state.paused else ev.Pause()) if line == "p" else _event(line)
+        if event is not None:
             runner.post(event)
+            return
+        self._print(HELP if line == "?" else f"'{line}' is not understood; ? lists what is.")
+        self._want_line()
 
     def _ask_for_plan(self) -> Plan | None:
         self._print("Describe the object: its joints and handles, each with what it hangs on.")
@@ -138,13 +149,24 @@ class LineShell:
 
     def _ask(self, prompt: str) -> str | None:
         print(prompt, end="", file=self._out, flush=True)
+        self._want_line()
         while True:
             item = self._inbox.get()
             if not isinstance(item, State):
+                self._asked = False
                 return item
 
     def _print(self, text: str) -> None:
         print(text, file=self._out, flush=True)
+
+
+def _asks(state: State, runner: Runner) -> bool:
+    """Whether the measurement waits for the operator, and for nobody else."""
+    if state.phase is Phase.RECORDING:
+        return runner.hand is None
+    if state.phase is Phase.CHECK:
+        return bool(state.problems)
+    return state.phase in (Phase.DESCRIBE, Phase.READY, Phase.VERDICT, Phase.REVIEW)
 
 
 def _event(line: str) -> ev.Event | None:

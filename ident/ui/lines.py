@@ -37,9 +37,10 @@ class Lines:
                 self._verdict("ok" if result.verdict.good else "!!", result.node, result.verdict.summary, state)
             elif result.accepted and not old.accepted:
                 self._say(f"  ok  {result.node:<14} accepted")
-        if state.phase is Phase.VERDICT and before.phase is not Phase.VERDICT and state.verdict is not None:
+        guided = self._guide or state.phase is not Phase.VERDICT or before.phase is Phase.VERDICT
+        if not guided and state.verdict is not None:
             for finding in state.verdict.findings:
-                self._say(f"      {finding.message} {finding.remedy}")
+                self._say(f"      {finding.message} {finding.remedy}".rstrip())
 
     def _verdict(self, mark: str, subject: str, text: str, state: State) -> None:
         done, total = progress(state)

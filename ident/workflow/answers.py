@@ -45,6 +45,8 @@ def _check(state: State) -> Outcome:
 
 def proceed(state: State, event: ev.Proceed) -> Outcome:
     """The obvious next thing, in each phase."""
+    if not _meant(state, event.take):
+        return state, ()
     if state.paused:
         return replace(state, paused=False), ()
     match state.phase:
@@ -64,6 +66,11 @@ def proceed(state: State, event: ev.Proceed) -> Outcome:
             return say(state, "The model is saved.")
         case _:
             return say(state, "Still working.")
+
+
+def _meant(state: State, take: int | None) -> bool:
+    """Whether an event that names a take still finds it running; the operator may have been quicker."""
+    return take is None or (state.recording is not None and state.recording.id == take)
 
 
 def _follow_advice(state: State, event: ev.Proceed) -> Outcome:
@@ -102,8 +109,10 @@ def _end_take(state: State, t_ns: int) -> Outcome:
     return state, (EndTake(take.id, take.t1_ns),)
 
 
-def redo(state: State, _: ev.Redo) -> Outcome:
+def redo(state: State, event: ev.Redo) -> Outcome:
     """Set the last take aside; where this target has none, that of the one before."""
+    if not _meant(state, event.take):
+        return state, ()
     if state.phase in (Phase.RECORDING, Phase.WORKING):
         return leave(state)
     if state.phase not in (Phase.READY, Phase.VERDICT) or state.target is None:

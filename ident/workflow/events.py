@@ -34,10 +34,16 @@ class Described(Event):
 class Proceed(Event):
     """Trigger, pedal, space or Enter: do the obvious next thing."""
 
+    take: int | None = None
+    """Set where a movement ended by itself: then it stops that take, and is nothing to any other state."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Redo(Event):
     """Set the last take of this target aside and measure again."""
+
+    take: int | None = None
+    """Set where a movement broke off by itself: then only that take is given up, while it is running."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -114,6 +114,8 @@ class Plan:
     def located_problems(self) -> list[tuple[int | None, str]]:
         """Problems, each with the index of the node that was written wrongly."""
         found: list[tuple[int | None, str]] = []
+        if not self.name.strip() or self.name.startswith(".") or set("/\\\0") & set(self.name):
+            found.append((None, f"'{self.name}' cannot name the object's files; leave out slashes and a leading dot"))
         if not self.nodes:
             found.append((None, "the object has no joints; add at least one"))
         names = [node.name for node in self.nodes]

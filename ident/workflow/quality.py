@@ -11,6 +11,10 @@ def _limit(value: float, unit: str, reason: str) -> float:
     return declared
 
 
+STILL_KINDS = ("fixed", "handle0")
+"""Types for which the operator holds still: nothing has to move far or slowly."""
+
+
 @dataclass(frozen=True)
 class QualityLimits:
     """What a good take has; each can be changed under ``[quality]`` in the rig file."""
@@ -22,7 +26,8 @@ class QualityLimits:
     min_travel_mm: float = _limit(40.0, "mm", "a shorter slide does not tell its direction to 1°")
     max_outlier_share: float = _limit(0.35, "share", "more thrown away means that another movement was made")
     max_loss_s: float = _limit(0.5, "s", "a longer gap may hide an end stop or a slip")
-    max_speed_m_s: float = _limit(1.2, "m/s", "faster than this, the frames lie a centimetre apart")
+    max_speed_m_s: float = _limit(2.5, "m/s", "faster than this, the frames lie two centimetres apart")
+    min_duration_s: float = _limit(2.0, "s", "a quicker movement shakes the part and blurs its ends")
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,9 @@ class Observation:
     """Metres; NaN where nothing slides."""
     grip: str = "rigid"
     speed: float = 0.0
-    """Fastest movement of the tip in m/s, the quickest hundredth left out."""
+    """Fastest movement of the tracked body in m/s, the quickest hundredth left out."""
+    duration_s: float = math.inf
+    """Length of the shortest take in seconds."""
     best_kind: str = ""
     """What the data look like, where that is known and differs from ``kind``."""
 
@@ -58,6 +65,8 @@ class Finding:
     remedy: str
     again: str = "redo"
     """``redo`` sets the take aside, ``add`` keeps it beside a further one."""
+    suggests: str = ""
+    """The type that the data look like, where that is what was found."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +104,7 @@ class Verdict:
 
 def refused(reason: str) -> Verdict:
     """Verdict for takes that gave no fit at all."""
-    return Verdict(summary="No fit.", findings=(Finding("no_fit", reason, "Measure again."),))
+    return Verdict(summary="No fit.", findings=(Finding("no_fit", reason, ""),))
 
 
 def assess(seen: Observation, limits: QualityLimits) -> Verdict:
@@ -149,6 +158,7 @@ def _kind(seen: Observation, _: QualityLimits) -> Finding | None:
         "other_type",
         f"The movement looks {seen.best_kind}, not {seen.kind}.",
         f"Change the type to {seen.best_kind}, or measure again with a cleaner movement.",
+        suggests=seen.best_kind,
     )
 
 
@@ -193,13 +203,13 @@ def _grip(seen: Observation, limits: QualityLimits) -> Finding | None:
 
 
 def _speed(seen: Observation, limits: QualityLimits) -> Finding | None:
-    if seen.speed <= limits.max_speed_m_s:
+    if seen.duration_s < limits.min_duration_s and seen.kind not in STILL_KINDS:
+        reason = f"The movement took {seen.duration_s:.1f} s; {limits.min_duration_s:.0f} s and more are good."
+    elif seen.speed > limits.max_speed_m_s:
+        reason = f"The movement was quick ({seen.speed:.1f} m/s; up to {limits.max_speed_m_s:.1f} m/s is good)."
+    else:
         return None
-    return Finding(
-        "too_quick",
-        f"The movement was quick ({seen.speed:.1f} m/s; up to {limits.max_speed_m_s:.1f} m/s is good).",
-        "Move more slowly.",
-    )
+    return Finding("too_quick", reason, "Move more slowly.")
 
 
 def _precision(seen: Observation, limits: QualityLimits) -> Finding | None:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from ident.workflow.plan import Node
 from ident.workflow.state import CALIBRATION, Phase, State, Target
 
 Keys = tuple[tuple[str, str], ...]
@@ -36,9 +35,9 @@ _MOVE = {
     "prismatic": "Grip {name} firmly. Slide it once, from one end to the other.",
     "fixed": "Grip {name} and hold still for two seconds.",
     "auto": "Grip {name} firmly. Move it once, from one end to the other.",
-    "handle0": "Grip the handle {name} as a robot should. Hold still for two seconds.",
-    "handle1": "Grip the handle {name}. Turn the gripper around it, as far as it goes both ways.",
-    "handle2": "Grip the handle {name} loosely. Turn the gripper around it, and slide it along, both ways.",
+    "handle0": "Grip {name} as a robot should. Hold still for two seconds.",
+    "handle1": "Grip {name} lightly. Turn the gripper around it, as far as it goes both ways.",
+    "handle2": "Grip {name} lightly. Turn the gripper around it and slide it along, both ways.",
 }
 
 
@@ -114,11 +113,14 @@ def _ready(state: State, target: Target) -> Instruction:
 
 
 def _where_ancestors_stand(state: State, node: str) -> list[str]:
-    def says(ancestor: Node) -> str:
-        at = {"lower": "at its lower end", "upper": "at its upper end", "last": "where the last take left it"}
-        return f"Leave {ancestor.name} {at[state.place_of(ancestor.name)]}."
-
-    return [says(ancestor) for ancestor in state.plan.ancestors(node) if ancestor.kind != "fixed"]
+    places = {"lower": "at the lower end", "upper": "at the upper end", "last": "where the last take left it"}
+    moving = [a.name for a in state.plan.ancestors(node) if a.kind != "fixed"]
+    sentences = []
+    for at, where in places.items():
+        here = [name for name in moving if state.place_of(name) == at]
+        if here:
+            sentences.append(f"Leave {' and '.join(here)} {where}.")
+    return sentences
 
 
 def _verdict(state: State) -> Instruction:
@@ -130,10 +132,12 @@ def _verdict(state: State) -> Instruction:
     if verdict.good:
         keys = (("Enter", "next"), ("r", "redo"), ("t", "add a take"), ("l", "limits by hand"), ("b", "back"))
         return Instruction(f"{subject}: good", verdict.summary, keys)
-    sentences = [verdict.summary, *(f"{f.message} {f.remedy}" for f in verdict.findings)]
+    sentences = [verdict.summary, *(f"{f.message} {f.remedy}".strip() for f in verdict.findings)]
     again = "add a take now" if verdict.advice == "add" else "redo now"
+    suggested = [f.suggests for f in verdict.findings if f.suggests]
     keys = (
         ("Enter", again),
+        *((("y", f"it is {suggested[0]}"),) if suggested else ()),
         ("r", "redo"),
         ("t", "add a take"),
         ("a", "accept all the same"),
