@@ -183,7 +183,8 @@ class NatNetClient:
         clock_known = stream.sync is None or stream.sync.exchanges >= ENOUGH_EXCHANGES
         timed = clock_known or stream.time_source == "receipt"
         return (
-            self._connection.state == "streaming"
+            not self._failure
+            and self._connection.state == "streaming"
             and stream.models_known
             and timed
             and bool(stream.buffers)

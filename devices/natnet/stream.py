@@ -64,8 +64,8 @@ class FrameCounter:
     def _miss(self, start: int, stop: int) -> None:
         self.lost += stop - start
         self._missing.update(dict.fromkeys(range(max(start, stop - _REMEMBERED), stop)))
-        while len(self._missing) > _REMEMBERED:
-            del self._missing[next(iter(self._missing))]
+        if len(self._missing) > _REMEMBERED:
+            self._missing = dict.fromkeys(list(self._missing)[-_REMEMBERED:])
 
 
 class _Body:

@@ -42,12 +42,14 @@ class Server:
         exposure_s: float = 0.005,
         rate: float = 250.0,
         first_number: int = 1000,
+        speed: float = 1.0,
     ) -> None:
         self.version = version
         self.bodies = bodies
         self.multicast = multicast
         self.clock_hz = clock_hz
         self.exposure_s = exposure_s
+        self.speed = speed
         self.period_s = 1.0 / rate
         self.number = first_number
         self.moving = True
@@ -86,7 +88,7 @@ class Server:
 
     def ticks(self, wall_ns: int) -> int:
         """The server's clock: 50 ppm fast, with its own zero."""
-        return 10**11 + int(wall_ns % 10**15 * (1.0 + 50e-6) * self.clock_hz / 1e9)
+        return 10**11 + int(wall_ns % 10**15 * (1.0 + 50e-6) * self.speed * self.clock_hz / 1e9)
 
     def send(self, data: bytes) -> None:
         """Send raw bytes where frames go."""
