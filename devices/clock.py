@@ -169,6 +169,8 @@ class SequenceClock:
     BLOCKS = 240
     WARM_UP = 8
     """Samples, at least, for the first guess of the rate."""
+    MOST_FIRST = 1024
+    """Samples, at most; of more, as from a counter that never counts, every second is forgotten."""
     EARLY_NS = -50_000_000
     """No datagram undercuts the line by this much unless the counter jumped."""
     LATE_NS = 100_000_000
@@ -246,6 +248,8 @@ class SequenceClock:
         since_ns = received_ns - (self._origin_ns or 0)
         self._last, self._count = sequence, count
         self._first.append((count, since_ns))
+        if len(self._first) > self.MOST_FIRST:
+            self._first = self._first[::2]
         if since_ns >= self._block_end_ns and len(self._first) >= self.WARM_UP and count > 0:
             edge = _supporting_edge(sorted(self._first))
             self._supports.extend(edge)
