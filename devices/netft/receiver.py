@@ -16,7 +16,7 @@ _COUNT = struct.Struct("@I")
 _CONTROL_SIZE = socket.CMSG_SPACE(_TIMESPEC.size) + socket.CMSG_SPACE(_COUNT.size)
 _RECEIVE_BUFFER = 4 << 20
 """Bytes: about half a second of the fastest stream, in which the process may be busy elsewhere."""
-_LONGEST = 4096
+_LONGEST = 1500
 """Bytes. A sensor sends at most one Ethernet frame; what is longer arrives cut, and counts as malformed."""
 _MOST_AT_ONCE = 4096
 

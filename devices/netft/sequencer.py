@@ -9,9 +9,9 @@ from devices.netft.rdt import RECORD
 
 _MODULUS = 1 << 32
 _WINDOW = 4096
-"""How far back a record may be and still count as late or twice; half a second at the highest rate."""
+"""How far from its place a record may be and still count as late, early or twice; half a second at 7000 Hz."""
 _LARGEST_GAP = 1 << 20
-"""A longer jump, minutes of stream, is no loss but another stream or a damaged record."""
+"""A longer jump, minutes of stream, is no loss but a new sequence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,33 +127,46 @@ class Sequencer:
         return bool((((sequence - self._next) - np.arange(len(batch))) % _MODULUS == 0).all())
 
     def _sort_in(self, batch: Batch, released: list[Batch]) -> Batch:
-        """Hold what belongs to the running sequence; return what belongs to a new one."""
+        """Take the records up to where ordinary ones and strange ones meet; return the others."""
         distance = _signed(batch.records["rdt_sequence"].astype(np.int64) - self._next)
         ft_ahead = _signed(batch.records["ft_sequence"].astype(np.int64) - self._newest_ft) > 0
-        # A number far away, or an earlier number with later content: a new stream, if the next record agrees.
-        strange = (distance < -_WINDOW) | (distance > _LARGEST_GAP) | ((distance < 0) & ft_ahead)
-        if not strange[0] and len(self._suspect):
-            self._count(implausible=1)
+        # A number far away, or an earlier number with later content: a jump if the next record agrees, else damage.
+        strange = (np.abs(distance) > _WINDOW) | ((distance < 0) & ft_ahead)
+        alike = int(np.argmax(np.append(strange, not strange[0]) != strange[0]))
+        first, rest = batch.take(slice(0, alike)), batch.take(slice(alike, None))
+        if not strange[0]:
+            self._count(implausible=len(self._suspect))
             self._suspect = EMPTY
-        if not strange.any():
-            self._hold(batch, self._next + distance)
-            return EMPTY
-        first = int(np.argmax(strange))
-        if first:
-            self._hold(batch.take(slice(0, first)), self._next + distance[:first])
+            self._hold(first, self._next + distance[:alike])
             released.append(self._release())
-            return batch.take(slice(first, None))
-        if len(self._suspect):
-            step = _signed(batch.records["rdt_sequence"][:1].astype(np.int64) - self._suspect.records["rdt_sequence"])
-            if 0 < step[0] <= _WINDOW:
-                suspect, self._suspect = self._suspect, EMPTY
-                released.append(self._release(everything=True))
-                self._begin()
-                self._count(resets=1)
-                return join([suspect, batch])
-            self._count(implausible=1)
-        self._suspect = batch.take(slice(0, 1))
-        return batch.take(slice(1, None))
+            return rest
+        chain = join([self._suspect, first])
+        numbers = chain.records["rdt_sequence"].astype(np.int64)
+        steps = _signed(numbers[1:] - numbers[:-1])
+        agreeing = np.flatnonzero((steps > 0) & (steps <= _WINDOW))
+        where = int(agreeing[0]) if len(agreeing) else len(chain) - 1
+        self._count(implausible=where)
+        chain = chain.take(slice(where, None))
+        if not len(agreeing):
+            self._suspect = chain
+            return rest
+        self._suspect = EMPTY
+        released.append(self._release(everything=True))
+        self._jump(chain.records[:1])
+        return join([chain, rest])
+
+    def _jump(self, record: NDArray[np.void]) -> None:
+        """Go on with a record (1,) far from the sequence: behind a long gap, or in a new sequence."""
+        distance = int(_signed(record["rdt_sequence"].astype(np.int64) - self._next)[0])
+        ft_ahead = int(_signed(record["ft_sequence"].astype(np.int64) - self._newest_ft)[0]) > 0
+        if 0 < distance <= _LARGEST_GAP and ft_ahead:
+            self._count(lost=distance)
+            self._next += distance
+            self._newest = self._next - 1
+            self._seen[:] = False
+        else:
+            self._count(resets=1)
+            self._begin()
 
     def _hold(self, batch: Batch, numbers: NDArray[np.int64]) -> None:
         newest = np.maximum.accumulate(np.concatenate([[self._newest], numbers]))

@@ -12,9 +12,7 @@ HOLD = 50_000_000
 MS = 1_000_000
 
 
-def batch(
-    numbers: list[int], received_ns: list[int] | None = None, ft_offset: int = 0, ft_step: int = 1
-) -> Batch:
+def batch(numbers: list[int], received_ns: list[int] | None = None, ft_offset: int = 0, ft_step: int = 1) -> Batch:
     records = np.zeros(len(numbers), dtype=RECORD)
     unwrapped = np.array(numbers, dtype=np.int64)
     records["rdt_sequence"] = unwrapped % 2**32
@@ -89,6 +87,20 @@ def test_one_damaged_number_is_dropped() -> None:
     assert sequencer.account == Account(received=7, delivered=5, implausible=2)
 
 
+def test_a_long_gap_counts_every_missing_record() -> None:
+    sequencer = Sequencer(HOLD)
+    released = [sequencer.feed(batch([1, 2])), sequencer.feed(batch([100_000])), sequencer.feed(batch([100_001]))]
+    assert sequence(released) == [1, 2, 100_000, 100_001]
+    assert sequencer.account == Account(received=4, delivered=4, lost=99_997)
+
+
+def test_scattered_numbers_cost_nothing_but_their_records() -> None:
+    sequencer = Sequencer(HOLD)
+    released = [sequencer.feed(batch([1, 2**30, 2**20, 2**31 + 5, 2, 2**29, 3]))]
+    assert sequence(released) == [1, 2, 3]
+    assert sequencer.account == Account(received=7, delivered=3, implausible=4)
+
+
 def test_a_restart_is_a_reset_and_no_loss() -> None:
     sequencer = Sequencer(HOLD)
     sequencer.feed(batch(list(range(1, 1001)), ft_offset=5000))
@@ -138,9 +150,7 @@ def test_accounts_are_exact(first: int, data: st.DataObject) -> None:
     while position < len(arrivals):
         size = data.draw(st.integers(1, 20))
         chunk = arrivals[position : position + size]
-        out.append(
-            sequencer.feed(batch([first + i for _, _, i in chunk], [t * MS for t, _, _ in chunk], ft_step=7))
-        )
+        out.append(sequencer.feed(batch([first + i for _, _, i in chunk], [t * MS for t, _, _ in chunk], ft_step=7)))
         position += size
     out.append(sequencer.flush(10**12))
     present = sorted({i for _, _, i in arrivals})
@@ -153,11 +163,7 @@ def test_accounts_are_exact(first: int, data: st.DataObject) -> None:
     assert (account.late, account.implausible, account.resets) == (0, 0, 0)
 
 
-@given(
-    st.lists(
-        st.lists(st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1)), max_size=8), max_size=30
-    )
-)
+@given(st.lists(st.lists(st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1)), max_size=8), max_size=30))
 def test_any_numbers_are_accounted_for(batches: list[list[tuple[int, int]]]) -> None:
     sequencer = Sequencer(HOLD)
     delivered = 0
