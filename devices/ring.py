@@ -12,6 +12,7 @@ Bools = NDArray[np.bool_]
 
 _RATE_SPAN_NS = 1_000_000_000
 _QUIET_NS = 100_000_000
+_SILENCE_NS = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +116,12 @@ def gap_places(t_ns: Ints, sequence: Ints, modulus: int) -> tuple[NDArray[np.int
     if not len(steps):
         return np.zeros(0, dtype=np.intp), steps, 1
     usual = max(1, int(np.median(steps)))
-    silent = spans > 5 * np.median(spans) + 1_000_000
+    # The count tells of losses; a silence without any is a device that stopped, not one that hesitated.
+    silent = spans > max(10 * float(np.median(spans)), _SILENCE_NS)
     return np.flatnonzero((steps > 1.5 * usual) | (steps <= 0) | silent) + 1, steps, usual
 
 
 def find_gaps(t_ns: Ints, sequence: Ints, modulus: int = 0) -> tuple[Gap, ...]:
     """Return where samples are missing: the counter jumped or restarted, or the device was silent."""
     places, steps, usual = gap_places(t_ns, sequence, modulus)
-    return tuple(
-        Gap(int(t_ns[i - 1]), int(t_ns[i]), max(0, round(int(steps[i - 1]) / usual) - 1)) for i in places
-    )
+    return tuple(Gap(int(t_ns[i - 1]), int(t_ns[i]), max(0, round(int(steps[i - 1]) / usual) - 1)) for i in places)
