@@ -51,6 +51,7 @@ def test_a_binary_record() -> None:
     assert reading.counts == (-102, 33, 4, 5, -6, -32768)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 9), *[I16] * 6), max_size=20), st.lists(st.integers(1, 40), min_size=1))
 def test_lines_do_not_depend_on_the_chunks(rows: list[tuple[int, ...]], sizes: list[int]) -> None:
     data = b"".join(b"%d, %d, %d, %d, %d, %d, %d\r\n" % row for row in rows)
@@ -73,6 +74,7 @@ def test_trailing_bytes_are_counted() -> None:
     assert [reading.trailing for reading in readings] == [13 * i + 1 for i in range(9, -1, -1)]
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=2000), st.booleans())
 def test_any_bytes_make_readings_or_are_counted(data: bytes, axia: bool) -> None:
     for decoder in (TextDecoder(axia=axia), BinaryDecoder()):
@@ -90,6 +92,7 @@ def test_echo_and_prompt_are_no_errors_but_garbage_is() -> None:
     assert decoder.malformed == 3
 
 
+@settings(deadline=None)
 @given(st.integers(0, 12), st.integers(0, 1000))
 def test_binary_records_are_found_in_mid_stream(skipped: int, seed: int) -> None:
     values = noise(60, seed)

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devices.netft import api
@@ -59,6 +59,7 @@ calibrations = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(calibrations)
 def test_documents_and_json_survive_the_round_trip(calibration: api.SensorCalibration) -> None:
     assert api.parse_api(api.render_api(calibration)) == calibration
@@ -70,9 +71,7 @@ def test_axia_is_found_by_its_name() -> None:
 
 
 def test_elements_are_found_at_any_depth_and_in_a_namespace() -> None:
-    nested = DOCUMENT.replace(b"<netft>", b'<netft xmlns="urn:x"><a><b>').replace(
-        b"</netft>", b"</b></a></netft>"
-    )
+    nested = DOCUMENT.replace(b"<netft>", b'<netft xmlns="urn:x"><a><b>').replace(b"</netft>", b"</b></a></netft>")
     assert api.parse_api(nested) == api.parse_api(DOCUMENT)
 
 
@@ -106,6 +105,7 @@ def test_bad_documents_are_refused(document: bytes, says: str) -> None:
         api.parse_api(document)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_mutated_documents_are_read_or_malformed(data: st.DataObject) -> None:
     document = bytearray(DOCUMENT)

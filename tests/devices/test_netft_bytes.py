@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devices.netft import rdt, status
@@ -17,27 +17,26 @@ def test_start_request_is_eight_known_bytes() -> None:
 
 
 def test_record_is_thirty_six_known_bytes() -> None:
-    expected = bytes.fromhex(
-        "00000001 00000007 80020000 00000001 ffffffff 7fffffff 80000000 00000000 000f4240"
-    )
+    expected = bytes.fromhex("00000001 00000007 80020000 00000001 ffffffff 7fffffff 80000000 00000000 000f4240")
     counts = (1, -1, 2**31 - 1, -(2**31), 0, 1_000_000)
     assert rdt.encode_record(1, 7, 0x80020000, counts) == expected
     assert rdt.encode_records(1, 7, 0x80020000, counts) == expected
 
 
+@settings(deadline=None)
 @given(st.sampled_from(rdt.Command), U32)
 def test_requests_survive_the_round_trip(command: rdt.Command, count: int) -> None:
     request = rdt.Request(command, count)
     assert rdt.decode_request(rdt.encode_request(request)) == request
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(U32, U32, U32, st.tuples(I32, I32, I32, I32, I32, I32)), min_size=1, max_size=40))
 def test_records_survive_the_round_trip(rows: list[tuple[int, int, int, tuple[int, ...]]]) -> None:
     datagram = b"".join(rdt.encode_record(*row) for row in rows)
     decoded = rdt.decode_records(datagram)
     assert [
-        (int(r["rdt_sequence"]), int(r["ft_sequence"]), int(r["status"]), tuple(map(int, r["counts"])))
-        for r in decoded
+        (int(r["rdt_sequence"]), int(r["ft_sequence"]), int(r["status"]), tuple(map(int, r["counts"]))) for r in decoded
     ] == rows
     assert decoded.tobytes() == datagram
 
@@ -49,6 +48,7 @@ def test_counts_saturate_and_sequences_wrap() -> None:
     assert list(record["counts"][:2]) == [2**31 - 1, -(2**31)]
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_records_or_malformed(datagram: bytes) -> None:
     try:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devices.netft.rdt import RECORD
@@ -132,6 +132,7 @@ def test_held_records_are_bounded() -> None:
 
 
 @pytest.mark.parametrize("first", [1, 2**32 - 60])
+@settings(deadline=None)
 @given(st.data())
 def test_accounts_are_exact(first: int, data: st.DataObject) -> None:
     """Loss, repeats and displacement within the holding time: all accounted for, in order again."""
@@ -163,6 +164,7 @@ def test_accounts_are_exact(first: int, data: st.DataObject) -> None:
     assert (account.late, account.implausible, account.resets) == (0, 0, 0)
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1)), max_size=8), max_size=30))
 def test_any_numbers_are_accounted_for(batches: list[list[tuple[int, int]]]) -> None:
     sequencer = Sequencer(HOLD)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devices.clock import HostClock
@@ -50,6 +50,7 @@ def test_a_button_held_from_the_start_is_no_press() -> None:
     assert presses([(0, True), (2000, False), (3000, True), (3100, False)], held=True) == [(3000, False)]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(31, 5000), max_size=20))
 def test_every_clean_press_is_found_once(gaps_ms: list[int]) -> None:
     levels, expected, now = [], [], 0
