@@ -114,11 +114,10 @@ class KinematicTree:
         way: list[Node] = []
         at = frame
         while at != ROOT:
-            node = self[at]
-            if node in way:
-                raise ModelError(f"{self.name}: {at} hangs, through its parents, on itself.")
-            way.append(node)
-            at = node.parent
+            way.append(self[at])
+            at = way[-1].parent
+            if len(way) > len(self.nodes):
+                raise ModelError(f"{self.name}: {frame} hangs, through its parents, on itself.")
         return tuple(reversed(way))
 
     def validate(self) -> list[Problem]:
@@ -288,18 +287,18 @@ def parent_problems(parents: Mapping[str, str], handles: set[str]) -> list[Probl
         elif parent != ROOT and parent not in parents:
             known = ", ".join([ROOT, *(n for n in parents if n not in handles and n != name)])
             found.append(Problem(name, f"its parent {parent!r} does not exist; there are: {known}"))
-    reported: set[str] = set()
+    done: set[str] = set()
     for name in parents:
-        seen: list[str] = []
+        way: dict[str, None] = {}
         at = name
-        while at in parents and at not in seen:
-            seen.append(at)
+        while at in parents and at not in way and at not in done:
+            way[at] = None
             at = parents[at]
-        if at in seen:
-            cycle = seen[seen.index(at) :]
-            if not reported.intersection(cycle):
-                found.append(Problem(at, f"a cycle: {' → '.join([*cycle, at])}"))
-            reported.update(cycle)
+        if at in way:
+            names = list(way)
+            cycle = names[names.index(at) :]
+            found.append(Problem(at, f"a cycle: {' → '.join([*cycle, at])}"))
+        done.update(way)
     return found
 
 

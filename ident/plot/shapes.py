@@ -99,8 +99,8 @@ def rod(ax: Any, joint2root: Array, radius: float, lower: float, upper: float, c
     normals = [side.mean(axis=0) - ends.mean(axis=0) for side in sides]
     # Faces of one kind in one collection: matplotlib mixes up those with different numbers of corners.
     for faces, outward in ((sides, normals), (rims, [-axis, axis])):
-        shades = [0.72 + 0.28 * float(n @ _LIGHT) / float(np.linalg.norm(n)) for n in outward]
-        colors = [tuple(1.0 - shade * (1.0 - base * shade)) for shade in shades]
+        shades = [0.8 + 0.2 * float(n @ _LIGHT) / float(np.linalg.norm(n)) for n in outward]
+        colors = [tuple(shade * (0.3 + 0.7 * base)) for shade in shades]
         ax.add_collection3d(Poly3DCollection(faces, facecolors=colors, edgecolor="none", zorder=4))
     return ends
 

@@ -1,0 +1,223 @@
+"""The measurement as it runs, in one picture: the tree so far over the takes, and the take over time."""
+
+import io
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fitting.se3 import Array
+from ident.identify import build_tree, node_of, node_record, tip_frame
+from ident.live.sketch import thinned
+from ident.live.watch import Track
+from ident.plot.figure import COLORS, draw_model
+from ident.takes import TakeData
+from ident.tree import KinematicTree
+from ident.workflow.state import State
+
+POINTS = 250
+"""Points of each finished take that are drawn."""
+_DARK, _SOFT, _LOST = "#222a35", "#5b6472", "#c0392b"
+_AXES = ("#c0392b", "#17876a", "#1f6fb4")
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Everything that a picture shows; SI units, positions in the root frame."""
+
+    title: str
+    subtitle: str = ""
+    nodes: tuple[dict[str, Any], ...] = ()
+    """Joints and handles so far, the one that is being measured included, as records of the model file."""
+    q: Mapping[str, float] = field(default_factory=dict)
+    """Where the joints stand."""
+    takes: Mapping[str, Array] = field(default_factory=dict)
+    """(n, 3) tip positions by the joint or handle they were made for; ``""`` where there is no fit yet."""
+    t: Array = field(default_factory=lambda: np.zeros(0))
+    """(n,) seconds since the take began."""
+    position: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    wrench_t: Array = field(default_factory=lambda: np.zeros(0))
+    wrench: Array = field(default_factory=lambda: np.zeros((0, 6)))
+    marks: tuple[tuple[float, str], ...] = ()
+    """Moments to point out: seconds since the take began, and a word."""
+
+    def encode(self) -> bytes:
+        """As bytes for another process: arrays and JSON, nothing that could be executed."""
+        words = {
+            "title": self.title,
+            "subtitle": self.subtitle,
+            "nodes": self.nodes,
+            "q": dict(self.q),
+            "takes": list(self.takes),
+            "marks": self.marks,
+        }
+        arrays = {f"take{i}": take for i, take in enumerate(self.takes.values())}
+        buffer = io.BytesIO()
+        np.savez(
+            buffer,
+            words=np.frombuffer(json.dumps(words).encode(), dtype=np.uint8),
+            t=self.t,
+            position=self.position,
+            wrench_t=self.wrench_t,
+            wrench=self.wrench,
+            **arrays,
+        )
+        return buffer.getvalue()
+
+    @staticmethod
+    def decode(data: bytes) -> "Snapshot":
+        """Inverse of :meth:`encode`."""
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            words = json.loads(file["words"].tobytes())
+            return Snapshot(
+                title=words["title"],
+                subtitle=words["subtitle"],
+                nodes=tuple(words["nodes"]),
+                q=words["q"],
+                takes={name: file[f"take{i}"] for i, name in enumerate(words["takes"])},
+                t=file["t"],
+                position=file["position"],
+                wrench_t=file["wrench_t"],
+                wrench=file["wrench"],
+                marks=tuple((float(t), str(word)) for t, word in words["marks"]),
+            )
+
+
+def snapshot_of(state: State, track: Track | None, data: Mapping[int, TakeData]) -> Snapshot:
+    """Collect what there is to draw: the results, their takes, and the running take with its fit."""
+    tip2body = tip_frame(state)
+    tree = build_tree(state)
+    takes: dict[str, Array] = {}
+    for result in state.results:
+        done = [thinned(data[i], POINTS).tip(tip2body)[:, :3, 3] for i in result.takes if i in data]
+        if done and result.node in tree.nodes:
+            takes[result.node] = np.concatenate(done)
+    records = {name: node_record(node) for name, node in tree.nodes.items()}
+    q: dict[str, float] = {}
+    if track is None or state.recording is None or track.take.id != state.recording.id:
+        return Snapshot(state.plan.name, _progress_words(state), tuple(records.values()), q, takes)
+    points = (track.body @ tip2body)[:, :3, 3]
+    name, fit = track.take.target.node, track.fit
+    node = fit.node if fit is not None else None
+    known = node is not None and (node.parent in tree.nodes or node.parent == "root")
+    if node is not None and known:
+        records[name] = node_record(node)
+        q = dict(node.evidence.measured_at) if node.evidence is not None else {}
+    takes[name if known else ""] = points
+    start = track.take.t0_ns
+    return Snapshot(
+        title=f"{state.plan.name}: {name or 'gripper tip'}",
+        subtitle=fit.verdict.summary if fit is not None else "",
+        nodes=tuple(records.values()),
+        q=q,
+        takes=takes,
+        t=(track.t_ns - start) * 1e-9,
+        position=points,
+        wrench_t=(track.wrench_t_ns - start) * 1e-9,
+        wrench=track.wrench,
+        marks=((0.0, "start"), *_losses(track)),
+    )
+
+
+def _progress_words(state: State) -> str:
+    return f"{sum(r.accepted for r in state.results)} of {len(state.plan.nodes)} measured"
+
+
+def _losses(track: Track) -> list[tuple[float, str]]:
+    """Where the cameras did not see the gripper: a step much longer than usual."""
+    steps = np.diff(track.t_ns)
+    if len(steps) < 3:
+        return []
+    at = np.flatnonzero(steps > max(5.0 * float(np.median(steps)), 2e8))
+    return [((int(track.t_ns[i]) - track.take.t0_ns) * 1e-9, "lost") for i in at[:5]]
+
+
+def draw_live(figure: Any, snapshot: Snapshot) -> None:
+    """Draw a snapshot into an empty figure."""
+    figure.text(0.02, 0.965, snapshot.title, fontsize=14, fontweight="bold", color=_DARK, va="center")
+    figure.text(0.02, 0.93, snapshot.subtitle, fontsize=9, color=_SOFT, va="center")
+    timed = len(snapshot.t) > 1 or len(snapshot.wrench_t) > 1
+    ax = figure.add_axes((0.0, 0.02, 0.58 if timed else 1.0, 0.88), projection="3d")
+    draw_space(ax, snapshot)
+    if timed:
+        rows = [figure.add_axes((0.66, y, 0.31, 0.235)) for y in (0.675, 0.375, 0.075)]
+        draw_position(rows[0], snapshot)
+        draw_force(rows[1], snapshot)
+        draw_torque(rows[2], snapshot)
+        rows[2].set_xlabel("seconds since the start", fontsize=8, color=_SOFT)
+
+
+def draw_space(ax: Any, snapshot: Snapshot) -> None:
+    """Draw the tree so far over its takes: samples by whether they were used, axes with their uncertainty, limits."""
+    tree = KinematicTree(snapshot.title)
+    for record in snapshot.nodes:
+        tree = tree.with_node(node_of(record))
+    loose = snapshot.takes.get("")
+    if tree.nodes:
+        drawn = {name: [points] for name, points in snapshot.takes.items() if name in tree.nodes}
+        draw_model(ax, tree, dict(snapshot.q), drawn)
+    if loose is not None and len(loose):
+        ax.scatter(*loose.T, s=3.0, color=COLORS[0], alpha=0.6, linewidths=0, depthshade=False)
+        if not tree.nodes:
+            _equal(ax, loose)
+    if not tree.nodes and (loose is None or not len(loose)):
+        ax.set_axis_off()
+
+
+def _equal(ax: Any, points: Array) -> None:
+    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    half = max(0.55 * float(np.ptp(points, axis=0).max()), 0.02)
+    ax.set_box_aspect((1, 1, 1))
+    for set_limits, m in zip((ax.set_xlim, ax.set_ylim, ax.set_zlim), middle, strict=True):
+        set_limits(m - half, m + half)
+    ax.tick_params(labelsize=7, colors=_SOFT)
+
+
+def draw_position(ax: Any, snapshot: Snapshot) -> None:
+    """Draw the tip's position over time, relative to where the take began, in millimetres."""
+    if len(snapshot.t):
+        moved = (snapshot.position - snapshot.position[0]) * 1e3
+        _lines(ax, snapshot.t, moved, ("x", "y", "z"))
+    _finish(ax, snapshot, "moved, mm")
+
+
+def draw_force(ax: Any, snapshot: Snapshot) -> None:
+    """Draw the force over time, newtons, in the sensor's frame."""
+    _lines(ax, snapshot.wrench_t, snapshot.wrench[:, :3], ("Fx", "Fy", "Fz"))
+    _finish(ax, snapshot, "force, N")
+
+
+def draw_torque(ax: Any, snapshot: Snapshot) -> None:
+    """Draw the torque over time, newton metres, in the sensor's frame."""
+    _lines(ax, snapshot.wrench_t, snapshot.wrench[:, 3:], ("Tx", "Ty", "Tz"))
+    _finish(ax, snapshot, "torque, Nm")
+
+
+def _lines(ax: Any, t: Array, values: Array, names: tuple[str, ...]) -> None:
+    for column, (name, color) in enumerate(zip(names, _AXES, strict=True)):
+        if len(t):
+            ax.plot(t, values[:, column], color=color, linewidth=1.1, label=name)
+
+
+def _finish(ax: Any, snapshot: Snapshot, label: str) -> None:
+    latest = max([*snapshot.t[-1:], *snapshot.wrench_t[-1:], 1.0])
+    ax.set_xlim(0.0, math.ceil(float(latest) * 2.0) / 2.0)
+    ax.set_ylabel(label, fontsize=8, color=_SOFT)
+    ax.tick_params(labelsize=7, colors=_SOFT)
+    ax.grid(visible=True, color="#e3e6ea", linewidth=0.6)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color("#b8bec7")
+    for t, word in snapshot.marks:
+        color = _LOST if word == "lost" else _SOFT
+        ax.axvline(t, color=color, linewidth=0.8, linestyle=(0, (3, 2)))
+        ax.annotate(word, (t, 1.0), xycoords=("data", "axes fraction"), xytext=(2, -1), textcoords="offset points",
+                    fontsize=6.5, color=color, va="top", ha="left")  # fmt: skip
+    if ax.get_lines():
+        handles, names = ax.get_legend_handles_labels()
+        ax.legend(handles, names, loc="upper right", fontsize=6.5, ncols=3, frameon=False, handlelength=1.0,
+                  borderaxespad=0.1, bbox_to_anchor=(1.0, 1.13))  # fmt: skip
