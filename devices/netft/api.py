@@ -61,6 +61,8 @@ class SensorCalibration:
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
                 raise Malformed(f"{name} is {value!r}, a positive number expected")
+        if self.rdt_rate_hz is not None and not 0 < self.rdt_rate_hz < 1e6:
+            raise Malformed(f"rdt_rate_hz is {self.rdt_rate_hz!r}, a positive number below a million expected")
         _unit(self.force_unit, FORCE_UNITS, "force")
         _unit(self.torque_unit, TORQUE_UNITS, "torque")
 

@@ -60,7 +60,7 @@ class NetFT:
         self._calibration = config.calibration
         if config.calibration is not None:
             self._intake.use(config.calibration, TABLES[config.product or config.calibration.product])
-        self._lost_after_s = max(_LOST_REAL_S, clock.real_s(_LOST_HOST_S))
+        self._lost_after_s = self._patience_s()
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._ready = threading.Event()
@@ -183,7 +183,14 @@ class NetFT:
                 f"counts/N and {found.counts_per_newton_metre:g} counts/Nm. Check its configuration.",
             )
         self._calibration = found
+        self._lost_after_s = self._patience_s()
         self._intake.use(found, TABLES[self.config.product or found.product])
+
+    def _patience_s(self) -> float:
+        """Real seconds of silence after which the stream is lost: three datagrams at least, at any rate."""
+        rate_hz = self._calibration.rdt_rate_hz if self._calibration else None
+        interval_s = (40.0 if self.config.mode == "buffered" else 1.0) / (rate_hz or 1000.0)
+        return max(_LOST_REAL_S, self._clock.real_s(max(_LOST_HOST_S, min(3.0 * interval_s, 10.0))))
 
     def _connect(self) -> RdtSocket:
         """Ask for the stream on a new socket, unless the old stream turns out to live again."""

@@ -1,5 +1,8 @@
 """Fetching ``netftapi2.xml`` from a sensor: bounded in bytes and real time, whatever the other side does."""
 
+import errno
+import os
+import select
 import socket
 import time
 from collections.abc import Callable
@@ -41,8 +44,8 @@ def fetch_calibration(
 def _get(host: str, port: int, timeout_s: float, cancelled: Callable[[], bool]) -> bytes:
     """Body of the answer to an HTTP/1.0 request, which servers end by closing instead of by chunks."""
     deadline = time.monotonic() + timeout_s
-    with socket.create_connection((host, port), timeout=timeout_s) as connection:
-        connection.settimeout(max(_POLL_S, deadline - time.monotonic()))
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as connection:
+        _connect(connection, (host, port), deadline, cancelled)
         connection.sendall(
             f"GET /netftapi2.xml HTTP/1.0\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode("ascii", "replace")
         )
@@ -59,6 +62,21 @@ def _get(host: str, port: int, timeout_s: float, cancelled: Callable[[], bool]) 
     if first_line.split(" ", 2)[1:2] != ["200"]:
         raise Malformed(f"the server answers {first_line!r}")
     return body
+
+
+def _connect(
+    connection: socket.socket, address: tuple[str, int], deadline: float, cancelled: Callable[[], bool]
+) -> None:
+    connection.setblocking(False)
+    problem = connection.connect_ex(address)
+    if problem == errno.EINPROGRESS:
+        while not select.select([], [connection], [], _POLL_S)[1]:
+            if time.monotonic() > deadline or cancelled():
+                raise TimeoutError
+        problem = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    if problem:
+        raise OSError(problem, os.strerror(problem))
+    connection.settimeout(_POLL_S)
 
 
 def _receive(connection: socket.socket, deadline: float, cancelled: Callable[[], bool]) -> bytes:

@@ -96,6 +96,7 @@ EXTERNAL = b"""<!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/passwd">]><netft><cfg
         (DOCUMENT.replace(b"1000000", b"-5"), "counts_per_force is -5.0"),
         (DOCUMENT.replace(b"1000000", b"1e999"), "a number expected"),
         (DOCUMENT.replace(b"1000000", b"nan"), "a number expected"),
+        (DOCUMENT.replace(b"7000", b"-1"), "rdt_rate_hz is -1.0"),
         (DOCUMENT.replace(b"N-mm", b"cubits"), "unknown torque unit 'cubits'"),
         (DOCUMENT.replace(b"N-mm", b""), "no <scfgtu>"),
     ],

@@ -58,9 +58,7 @@ class Sensor:
         self._thread.join()
 
     def config(self, **changes: Any) -> NetFTConfig:
-        return NetFTConfig(
-            **{"host": "127.0.0.1", "rdt_port": self.rdt_port, "http_port": self.http_port} | changes
-        )
+        return NetFTConfig(**{"host": "127.0.0.1", "rdt_port": self.rdt_port, "http_port": self.http_port} | changes)
 
     def _serve(self) -> None:
         while True:
@@ -92,8 +90,7 @@ class Sensor:
 
     def records(self, numbers: Sequence[int], ft_offset: int = 0, status: int = 0) -> list[bytes]:
         return [
-            encode_records(n, n + ft_offset, status, [n % 1000 * 1_000_000, 0, 0, 0, 0, 2_000_000])
-            for n in numbers
+            encode_records(n, n + ft_offset, status, [n % 1000 * 1_000_000, 0, 0, 0, 0, 2_000_000]) for n in numbers
         ]
 
 
@@ -221,9 +218,7 @@ def test_saturation_is_told_once_and_counted(sensor: Sensor) -> None:
 @pytest.mark.parametrize(
     ("name", "product", "saturated"), [("Ethernet Axia80", None, 1), ("Net F/T", None, 0), ("", "axia", 1)]
 )
-def test_the_status_table_follows_the_product(
-    sensor: Sensor, name: str, product: Any, saturated: int
-) -> None:
+def test_the_status_table_follows_the_product(sensor: Sensor, name: str, product: Any, saturated: int) -> None:
     sensor.calibration = SensorCalibration(1, 1, product_name=name)
     with Driver(sensor.config(product=product)) as driver:
         sensor.request()
@@ -332,6 +327,11 @@ def test_no_web_server_is_said_and_needed_only_without_a_given_calibration(senso
         driver.event("connected")
 
 
+def test_an_unknown_host_and_a_wrong_name_are_said() -> None:
+    with Driver(NetFTConfig("no-such-host.invalid")) as driver:
+        assert "no-such-host.invalid" in driver.event("warning").message
+
+
 def test_a_silent_sensor_is_said(sensor: Sensor) -> None:
     with Driver(sensor.config()) as driver:
         assert "No records from 127.0.0.1" in driver.event("warning").message
@@ -368,9 +368,7 @@ def test_a_failing_tap_ends_the_driver_loudly(sensor: Sensor, monkeypatch: pytes
 
 
 def test_bad_settings_are_told_all_at_once() -> None:
-    with pytest.raises(
-        DeviceError, match=r"rdt_port is 0.*http_port is 70000.*host is empty.*reorder_s is 3"
-    ):
+    with pytest.raises(DeviceError, match=r"rdt_port is 0.*http_port is 70000.*host is empty.*reorder_s is 3"):
         NetFTConfig("", 0, 70000, reorder_s=3)
 
 
