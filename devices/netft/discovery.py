@@ -13,7 +13,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from devices.errors import DeviceError
-from devices.netft.api import SensorCalibration
 from devices.netft.http import fetch_calibration
 
 # Linux's numbers; the socket module does not name them.
@@ -28,7 +27,9 @@ class FoundSensor:
     """A sensor that answered."""
 
     host: str
-    calibration: SensorCalibration
+    product_name: str
+    serial: str
+    """Serial number of the calibration; empty where unknown."""
 
 
 def discover(
@@ -49,10 +50,11 @@ def discover(
 
 def _ask(host: str, port: int, timeout_s: float) -> FoundSensor | None:
     try:
-        return FoundSensor(host, fetch_calibration(host, port, timeout_s))
+        calibration = fetch_calibration(host, port, timeout_s)
     except DeviceError:
         # Whatever listens there is no sensor, or not a well one: `ident check` says what is wrong with a given one.
         return None
+    return FoundSensor(host, calibration.product_name, calibration.serial)
 
 
 def _listening(hosts: list[str], port: int, timeout_s: float) -> list[str]:

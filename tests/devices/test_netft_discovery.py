@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from devices.errors import DeviceError
-from devices.netft import SensorCalibration, discover, render_api
+from devices.netft import FoundSensor, SensorCalibration, discover, render_api
 
 SENSOR = SensorCalibration(1e6, 1e6, product_name="Net F/T", serial="FT1")
 PORT_USERS = ("127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4")
@@ -68,7 +68,7 @@ def network() -> Iterator[int]:
 
 def test_given_hosts_are_asked_in_order_and_no_others(network: int) -> None:
     found = discover(["127.0.0.2", "127.0.0.1", "127.0.0.9", "127.0.0.1"], timeout_s=2.0, http_port=network)
-    assert [(sensor.host, sensor.calibration) for sensor in found] == [("127.0.0.1", SENSOR)]
+    assert found == [FoundSensor("127.0.0.1", "Net F/T", "FT1")]
 
 
 def test_nobody_is_asked_by_default(network: int) -> None:
