@@ -28,7 +28,7 @@ from devices.natnet.messages import (
     ServerInfo,
 )
 from devices.natnet.reader import Malformed
-from devices.natnet.stream import PoseStream
+from devices.natnet.stream import MOST_BODIES, PoseStream
 from devices.natnet.types import NEWEST, OLDEST, Version
 from devices.samples import PoseSample
 
@@ -297,6 +297,12 @@ class Connection:
         changed = self.stream.name(models)
         self._models_s = None
         missing = self.stream.missing()
+        if self.stream.crowded:
+            self._tell_once(
+                "warning",
+                f"Motive streams more rigid bodies than can be recorded; the first {MOST_BODIES} are. "
+                "Name those that you need in the rig file.",
+            )
         if changed and named_before:
             lacking = f" {_listed(missing)} of the rig is not among them." if missing else ""
             self._tell("changed", f"Motive now streams {_listed(self.stream.streaming)}.{lacking}")

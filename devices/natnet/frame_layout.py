@@ -39,6 +39,8 @@ class Layout:
     """Newer than any version that we know."""
     body_size: int
     """Bytes of a rigid body, at least."""
+    body_cost: int
+    """What a rigid body is charged for: before 3.0 it is of varying size, and slow to read."""
     marker: Struct
     marker_fields: int
     stamp: Struct
@@ -67,6 +69,7 @@ def layout_of(version: Version) -> Layout:
         ptp_possible=version >= (4, 0),
         newer=version > NEWEST,
         body_size=40 if version < (2, 6) else 42 if version < (3, 0) else 38,
+        body_cost=4 if version < (3, 0) else 0,
         marker=_MARKER_25 if version < (2, 6) else _MARKER_26 if version < (3, 0) else _MARKER_3,
         marker_fields=5 if version < (2, 6) else 6 if version < (3, 0) else 7,
         stamp=Struct(f"<{latency}II{timestamp}"),

@@ -26,7 +26,7 @@ _Item = TypeVar("_Item")
 
 def _bodies(reader: Reader, layout: Layout, n: int) -> tuple[RigidBody, ...]:
     if layout.body_markers:
-        return tuple(_old_body(reader, layout) for _ in range(n))
+        return tuple([_old_body(reader, layout) for _ in range(n)])
     at = reader.take(BODY.size * n)
     return tuple(
         [
@@ -39,7 +39,7 @@ def _bodies(reader: Reader, layout: Layout, n: int) -> tuple[RigidBody, ...]:
 def _old_body(reader: Reader, layout: Layout) -> RigidBody:
     at = reader.take(BODY_POSE.size)
     i, x, y, z, a, b, c, w = BODY_POSE.unpack_from(reader.data, at)
-    n = reader.count(20)
+    n = reader.loop(20)
     positions = _vectors(reader, layout, n)
     at = reader.take(4 * n)
     labels = I32.iter_unpack(reader.data[at : reader.at])
@@ -54,12 +54,10 @@ def _old_body(reader: Reader, layout: Layout) -> RigidBody:
 
 def _markers(reader: Reader, layout: Layout, n: int) -> tuple[LabeledMarker, ...]:
     at = reader.take(layout.marker.size * n)
-    return tuple(
-        [
-            LabeledMarker(i, (x, y, z), *rest)
-            for i, x, y, z, *rest in layout.marker.iter_unpack(reader.data[at : reader.at])
-        ]
-    )
+    items = layout.marker.iter_unpack(reader.data[at : reader.at])
+    if layout.marker_fields < 7:
+        return tuple([LabeledMarker(i, (x, y, z), *rest) for i, x, y, z, *rest in items])
+    return tuple([LabeledMarker(i, (x, y, z), s, f, r) for i, x, y, z, s, f, r in items])
 
 
 def _skip_markers(reader: Reader, layout: Layout, n: int) -> tuple[LabeledMarker, ...]:
@@ -89,14 +87,17 @@ def _skip_vectors(reader: Reader, _: Layout, n: int) -> tuple[Vector, ...]:
 
 
 def _skeletons(reader: Reader, layout: Layout, n: int) -> tuple[Skeleton, ...]:
-    return tuple(Skeleton(reader.i32(), _bodies(reader, layout, reader.count(layout.body_size))) for _ in range(n))
+    return tuple(
+        Skeleton(reader.i32(), _bodies(reader, layout, reader.loop(layout.body_size, layout.body_cost)))
+        for _ in range(n)
+    )
 
 
 def _assets(reader: Reader, layout: Layout, n: int) -> tuple[Asset, ...]:
     return tuple(
         Asset(
             reader.i32(),
-            _bodies(reader, layout, reader.count(layout.body_size)),
+            _bodies(reader, layout, reader.loop(layout.body_size, layout.body_cost)),
             _markers(reader, layout, reader.count(layout.marker.size)),
         )
         for _ in range(n)
@@ -105,7 +106,7 @@ def _assets(reader: Reader, layout: Layout, n: int) -> tuple[Asset, ...]:
 
 def _analog(reader: Reader, _: Layout, n: int) -> tuple[AnalogDevice, ...]:
     return tuple(
-        AnalogDevice(reader.i32(), tuple(reader.floats(reader.count(4)) for _ in range(reader.count(4))))
+        AnalogDevice(reader.i32(), tuple(reader.floats(reader.count(4)) for _ in range(reader.loop(4))))
         for _ in range(n)
     )
 
@@ -115,10 +116,11 @@ def _section(
     layout: Layout,
     part: str,
     item_size: int,
+    cost: int,
     decode: Callable[[Reader, Layout, int], tuple[_Item, ...]],
 ) -> tuple[_Item, ...]:
     reader.part = part
-    n = reader.count(item_size)
+    n = reader.loop(item_size, cost)
     if not layout.sized:
         return decode(reader, layout, n)
     size = reader.count(1)
@@ -148,14 +150,14 @@ def decode_frame(data: bytes, version: Version, *, with_markers: bool = True) ->
     reader = Reader(data, 4, "frame number")
     number = reader.i32()
     marker_size = layout.marker.size
-    sets = _section(reader, layout, "marker sets", 5, _marker_sets if with_markers else _skip_marker_sets)
-    others = _section(reader, layout, "other markers", 12, _vectors if with_markers else _skip_vectors)
-    bodies = _section(reader, layout, "rigid bodies", layout.body_size, _bodies)
-    skeletons = _section(reader, layout, "skeletons", 8, _skeletons)
-    assets = _section(reader, layout, "assets", 12, _assets) if layout.assets else ()
-    markers = _section(reader, layout, "labeled markers", marker_size, _markers if with_markers else _skip_markers)
-    plates = _section(reader, layout, "force plates", 8, _analog) if layout.force_plates else ()
-    devices = _section(reader, layout, "devices", 8, _analog) if layout.devices else ()
+    sets = _section(reader, layout, "marker sets", 5, 1, _marker_sets if with_markers else _skip_marker_sets)
+    others = _section(reader, layout, "other markers", 12, 0, _vectors if with_markers else _skip_vectors)
+    bodies = _section(reader, layout, "rigid bodies", layout.body_size, layout.body_cost, _bodies)
+    skeletons = _section(reader, layout, "skeletons", 8, 1, _skeletons)
+    assets = _section(reader, layout, "assets", 12, 1, _assets) if layout.assets else ()
+    markers = _section(reader, layout, "labeled markers", marker_size, 0, _markers if with_markers else _skip_markers)
+    plates = _section(reader, layout, "force plates", 8, 1, _analog) if layout.force_plates else ()
+    devices = _section(reader, layout, "devices", 8, 1, _analog) if layout.devices else ()
 
     reader.part = "frame suffix"
     stamp = layout.stamp.unpack_from(data, reader.take(layout.stamp.size))

@@ -36,7 +36,7 @@ def _quaternion(reader: Reader) -> Quaternion:
 
 
 def _texts(reader: Reader) -> tuple[str, ...]:
-    return tuple(reader.text() for _ in range(reader.count(1)))
+    return tuple(reader.text() for _ in range(reader.loop(1)))
 
 
 def _marker_set(reader: Reader, _: Version) -> MarkerSetDescription:
@@ -50,7 +50,7 @@ def _rigid_body(reader: Reader, version: Version) -> RigidBodyDescription:
     rotation = _quaternion(reader) if version >= (4, 2) else (0.0, 0.0, 0.0, 1.0)
     markers: tuple[MarkerPlace, ...] = ()
     if version >= (3, 0):
-        n = reader.count(16)
+        n = reader.loop(16, 3)
         positions = [_vector(reader) for _ in range(n)]
         labels = [reader.i32() for _ in range(n)]
         names = [reader.text() if version >= (4, 0) else "" for _ in range(n)]
@@ -59,7 +59,7 @@ def _rigid_body(reader: Reader, version: Version) -> RigidBodyDescription:
 
 
 def _rigid_bodies(reader: Reader, version: Version) -> tuple[RigidBodyDescription, ...]:
-    return tuple(_rigid_body(reader, version) for _ in range(reader.count(21)))
+    return tuple(_rigid_body(reader, version) for _ in range(reader.loop(21)))
 
 
 def _skeleton(reader: Reader, version: Version) -> SkeletonDescription:
@@ -92,7 +92,7 @@ def _asset_marker(reader: Reader) -> AssetMarkerDescription:
 def _asset(reader: Reader, version: Version) -> AssetDescription:
     return AssetDescription(
         reader.text(), reader.i32(), reader.i32(), _rigid_bodies(reader, version),
-        tuple(_asset_marker(reader) for _ in range(reader.count(_ASSET_MARKER.size + 1))),
+        tuple(_asset_marker(reader) for _ in range(reader.loop(_ASSET_MARKER.size + 1))),
     )  # fmt: skip
 
 
@@ -139,7 +139,7 @@ def decode_models(data: bytes, version: Version) -> ModelDef:
             "the oldest that can be read"
         )
     reader = Reader(data, 4, "model definitions")
-    n = reader.count(4)
+    n = reader.loop(4)
     descriptions: list[Description] = []
     while len(descriptions) < n:
         descriptions.append(_description(reader, version))

@@ -5,6 +5,9 @@ from typing import NoReturn
 
 _I32 = Struct("<i")
 
+MOST_ITEMS = 4000
+"""Items of varying size that one datagram may have: far more than real ones do, and soon read."""
+
 
 class Malformed(ValueError):  # noqa: N818 - it names the datagram's state
     """A datagram that cannot be what it says; the message tells where."""
@@ -13,12 +16,13 @@ class Malformed(ValueError):  # noqa: N818 - it names the datagram's state
 class Reader:
     """A cursor over one datagram; every read is bounded by the datagram's real length."""
 
-    __slots__ = ("at", "data", "end", "part")
+    __slots__ = ("_spent", "at", "data", "end", "part")
 
     def __init__(self, data: bytes, at: int, part: str) -> None:
         self.data = data
         self.at = at
         self.end = len(data)
+        self._spent = 0
         self.part = part
         """What is being read, for error messages."""
 
@@ -49,6 +53,14 @@ class Reader:
         if n < 0 or n * item_size > self.end - self.at:
             self.at -= 4
             self.fail(f"count {n} of items of {item_size} bytes or more, {self.end - self.at - 4} bytes left")
+        return n
+
+    def loop(self, item_size: int, cost: int = 1) -> int:
+        """Read how many items of varying size follow, which must be read one by one, and charge for them."""
+        n = self.count(item_size)
+        self._spent += n * cost
+        if self._spent > MOST_ITEMS:
+            self.fail(f"count {n} makes more than {MOST_ITEMS} items in one datagram")
         return n
 
     def skip_text(self) -> None:

@@ -13,6 +13,8 @@ from devices.natnet.descriptions import ModelDef, RigidBodyDescription
 from devices.natnet.messages import Frame, RigidBody
 from devices.samples import PoseSample, PoseState
 
+MOST_BODIES = 200
+"""Bodies that are recorded without being chosen by name."""
 _REMEMBERED = 4096
 """Missing frame numbers that may still come late."""
 _LONGEST_GAP = 100_000
@@ -105,6 +107,8 @@ class PoseStream:
         self.streaming: tuple[str, ...] = ()
         """Names of all rigid bodies that the server streams."""
         self.models_known = False
+        self.crowded = False
+        """More bodies are streamed than can be recorded without choosing."""
         self.time_source: Literal["", "exposure", "receipt"] = ""
         self._chosen = bodies
         self._capacity = capacity
@@ -130,10 +134,11 @@ class PoseStream:
         self._names = {d.id: d.name for d in described}
         self.models_known = True
         if not self._chosen:
-            for name in self.streaming:
-                if name not in self._bodies:
-                    self._bodies[name] = _Body(name, self._capacity)
-                    self.buffers = {n: b.buffer for n, b in self._bodies.items()}
+            new = [name for name in dict.fromkeys(self.streaming) if name not in self._bodies]
+            room = MOST_BODIES - len(self._bodies)
+            self.crowded = len(new) > room
+            self._bodies.update({name: _Body(name, self._capacity) for name in new[:room]})
+            self.buffers = {name: body.buffer for name, body in self._bodies.items()}
         return before != self.streaming
 
     def missing(self) -> tuple[str, ...]:
@@ -153,7 +158,7 @@ class PoseStream:
         t_ns, ticks = self._time(frame, received_ns)
         self._latency_ns.append(received_ns - t_ns)
         samples = []
-        for pose in frame.rigid_bodies:
+        for pose in {pose.id: pose for pose in frame.rigid_bodies}.values():
             body = self._bodies.get(self._names.get(pose.id, ""))
             if body is None:
                 self.unnamed += pose.id not in self._names

@@ -124,6 +124,17 @@ def test_without_a_choice_all_bodies_are_recorded() -> None:
     assert {name: len(buffer) for name, buffer in poses.buffers.items()} == {"gripper": 1, "door": 1}
 
 
+def test_without_a_choice_the_number_of_bodies_is_bounded() -> None:
+    poses = stream()
+    poses.name(ModelDef(tuple(RigidBodyDescription(f"body {i}", i) for i in range(1000))))
+    assert poses.crowded
+    assert len(poses.buffers) == 200
+
+
+def test_a_body_counts_once_in_a_frame() -> None:
+    assert len(stream().take(frame(1, *[body(0.1 * i, 3) for i in range(50)]), T_NS)) == 1
+
+
 def test_names_follow_new_definitions() -> None:
     poses = stream("gripper", "lamp")
     assert poses.missing() == ("lamp",)
