@@ -34,6 +34,8 @@ class Solution:
     verdict: Verdict
     takes: tuple[int, ...]
     ended_at: float
+    looks_like: str = ""
+    """The joint type that explains the takes best, where they tell."""
 
 
 def tip_frame(state: State) -> Array:
@@ -92,9 +94,17 @@ def build_tree(state: State, *, accepted_only: bool = False) -> KinematicTree:
 
 
 def solve_node(
-    state: State, name: str, data: Mapping[int, TakeData], limits: QualityLimits, noise: float | None = None
+    state: State,
+    name: str,
+    data: Mapping[int, TakeData],
+    limits: QualityLimits,
+    noise: float | None = None,
+    looks_like: str | None = None,
 ) -> Solution | FitFailure:
-    """Fit a joint or handle to all its used takes, each seen from its parent link where that stood."""
+    """Fit a joint or handle to all its used takes, each seen from its parent link where that stood.
+
+    ``looks_like`` saves comparing the joint types, where that was done a moment ago.
+    """
     planned = state.plan.node(name)
     takes = state.used_takes(Target("movement", name))
     if not takes:
@@ -102,7 +112,7 @@ def solve_node(
     tree = build_tree(state)
     tip2body = tip_frame(state)
     seen = [inverse(_parent_frame(tree, planned, dict(t.places))) @ data[t.id].tip(tip2body) for t in takes]
-    kind, best = _kind(planned, seen)
+    kind, best = _kind(planned, seen, looks_like)
     fitted = {**joint_types(), **handle_types()}[kind].fit(
         seen,
         name=name,
@@ -124,6 +134,7 @@ def solve_node(
         verdict=assessed,
         takes=tuple(t.id for t in takes),
         ended_at=float(last[-1]) if node.dof == 1 and len(last) else 0.0,
+        looks_like=best or (node.kind if planned.kind == "auto" else ""),
     )
 
 
@@ -148,11 +159,11 @@ def _configuration(tree: KinematicTree, places: Mapping[str, str | float]) -> di
     return q
 
 
-def _kind(planned: PlannedNode, seen: Sequence[Array]) -> tuple[str, str]:
+def _kind(planned: PlannedNode, seen: Sequence[Array], looks_like: str | None) -> tuple[str, str]:
     """Type to fit, and what the data look like where that says something else."""
     if planned.is_handle:
         return planned.kind, ""
-    best = _likeliest(seen)
+    best = _likeliest(seen) if looks_like is None else looks_like
     if planned.kind == "auto":
         return best or "rotary", ""
     return planned.kind, best

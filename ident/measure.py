@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from devices.clock import HostClock
+from fitting import warm_up
 from ident.config import RigConfig
 from ident.output import ModelWriter, prepare_folder
 from ident.rig import Rig, describe
@@ -45,6 +46,8 @@ def measurement(setup: Setup, on_change: Callable[[State], None]) -> Iterator[Me
     """Open session and rig, run the workflow; on leaving, whatever was recorded is on disk."""
     prepare_folder(setup.folder)
     prepare_folder(setup.session.parent)
+    # Loading the compiled loops holds up every thread: before the devices stream, not during the first take.
+    warm_up()
     clock = HostClock(setup.speed)
     with Recorder(
         setup.session,

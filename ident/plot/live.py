@@ -14,7 +14,7 @@ from ident.identify import build_tree, node_of, node_record, tip_frame
 from ident.live.sketch import thinned
 from ident.live.watch import Track
 from ident.plot.figure import COLORS, draw_model
-from ident.takes import TakeData
+from ident.takes import Ints, TakeData
 from ident.tree import KinematicTree
 from ident.workflow.state import State
 
@@ -54,7 +54,7 @@ class Snapshot:
             "takes": list(self.takes),
             "marks": self.marks,
         }
-        arrays = {f"take{i}": take for i, take in enumerate(self.takes.values())}
+        arrays: dict[str, Any] = {f"take{i}": take for i, take in enumerate(self.takes.values())}
         buffer = io.BytesIO()
         np.savez(
             buffer,
@@ -114,12 +114,16 @@ def snapshot_of(state: State, track: Track | None, data: Mapping[int, TakeData])
         nodes=tuple(records.values()),
         q=q,
         takes=takes,
-        t=(track.t_ns - start) * 1e-9,
+        t=_seconds(track.t_ns, start),
         position=points,
-        wrench_t=(track.wrench_t_ns - start) * 1e-9,
+        wrench_t=_seconds(track.wrench_t_ns, start),
         wrench=track.wrench,
         marks=((0.0, "start"), *_losses(track)),
     )
+
+
+def _seconds(t_ns: Ints, start_ns: int) -> Array:
+    return np.asarray((t_ns - start_ns) * 1e-9, dtype=np.float64)
 
 
 def _progress_words(state: State) -> str:

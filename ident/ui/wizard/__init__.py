@@ -1,0 +1,5 @@
+"""The full-screen wizard: a shell of the workflow for an operator who stands two metres away."""
+
+from ident.ui.wizard.shell import WizardShell, wanted
+
+__all__ = ["WizardShell", "wanted"]

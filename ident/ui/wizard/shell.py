@@ -1,0 +1,70 @@
+"""The wizard around one measurement: live looks, plot, terminal; the same surface as the line mode's shell."""
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+from ident.live import Live
+from ident.measure import Measurement
+from ident.plot.process import LivePlot
+from ident.ui.wizard.app import StateChanged, WizardApp
+from ident.workflow import events as ev
+from ident.workflow.plan import Plan
+from ident.workflow.state import Phase, State
+
+
+def wanted() -> bool:
+    """Whether ``--ui auto`` means the wizard: a person at a terminal that can do more than print lines."""
+    terminal = os.environ.get("TERM", "") not in ("", "dumb")
+    return terminal and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+class WizardShell:
+    """Guides one measurement on the whole screen; ``run`` returns the exit status."""
+
+    def __init__(self, *, plot: str = "off", plot_file: Path | None = None, auto_end: bool = False) -> None:
+        self._plot = plot
+        self._plot_file = plot_file
+        self._auto_end = auto_end
+        self._app: WizardApp | None = None
+
+    def on_change(self, state: State) -> None:
+        """Give the wizard a new state; from any thread."""
+        if self._app is not None:
+            self._app.post_message(StateChanged(state))
+
+    def run(self, measurement: Measurement, plan: Plan | None) -> int:
+        """Guide one measurement to its end, or until the operator leaves."""
+        runner = measurement.runner
+        limits = measurement.rig.config.limits()
+        with Live(measurement.rig, runner, limits) as live, LivePlot(self._plot, self._plot_file, runner.data) as plot:
+            app = WizardApp(
+                runner,
+                live.status,
+                limits,
+                auto_end=self._auto_end,
+                dark=_dark(),
+                on_look=lambda _: plot.show(runner.state, live.track),
+                plot_note=lambda: plot.note,
+            )
+            self._app = app
+            if runner.state.phase is Phase.DESCRIBE and plan is not None:
+                runner.post(ev.Described(plan=plan.to_dict()))
+            try:
+                app.run()
+            finally:
+                self._app = None
+        runner.raise_failure()
+        state = runner.state
+        if state.phase is Phase.FINISHED:
+            return 0
+        with contextlib.suppress(OSError):  # Where the terminal is gone, nobody is there to be told.
+            print(f"Stopped. {app.kept()}", flush=True)
+        return 1
+
+
+def _dark() -> bool:
+    """Follow the terminal where it tells its background (``COLORFGBG=15;0``); dark otherwise."""
+    background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
+    return background not in ("7", "15")

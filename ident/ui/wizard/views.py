@@ -1,0 +1,238 @@
+"""What each part of the screen says: pure functions of the measurement's state and of a look at the devices.
+
+Every state has a mark and a word beside its colour, so that nothing is lost on a terminal without colours.
+"""
+
+import math
+
+from textual.content import Content
+
+from ident.live import DeviceLive, LiveFit, LiveStatus, TakeLive, advice, progress_to_goal
+from ident.live.status import NOT_SEEN_S
+from ident.workflow.answers import MOCAP
+from ident.workflow.plan import Node
+from ident.workflow.quality import QualityLimits
+from ident.workflow.state import CALIBRATION, Phase, State
+from ident.workflow.texts import Keys, instruction, progress
+
+GOOD, BAD, NOTE, FAINT = "bold $text-success", "bold $text-error", "bold $text-warning", "$foreground 60%"
+ALWAYS: Keys = (("m", "more"), ("?", "help"), ("q", "quit"))
+TIP = "gripper tip"
+
+
+def header(state: State, status: LiveStatus | None, width: int) -> Content:
+    """Name of the object, and how far the measurement is."""
+    done, total = progress(state)
+    left = Content.assemble((" ident ", "bold reverse"), f" {state.plan.name}" if state.plan.nodes else "")
+    take = status.take if status else None
+    if take is not None:
+        right = Content.assemble((f"● recording {take.seconds:.1f} s ", BAD))
+    elif state.paused:
+        right = Content.assemble(("‖ paused ", NOTE))
+    elif state.plan.nodes:
+        right = Content.assemble(f"{done} of {total} ", ("▰" * done, GOOD), ("▱" * (total - done), FAINT), " ")
+        if right.cell_length + left.cell_length > width:
+            right = Content(f"{done}/{total} ")
+    else:
+        right = Content("")
+    return left.pad_right(max(1, width - left.cell_length - right.cell_length)).append(right)
+
+
+def headline(state: State, status: LiveStatus | None) -> tuple[str, str]:
+    """The few words that must be readable from afar, and their style."""
+    if MOCAP in dict(state.lost) and state.phase is not Phase.FINISHED:
+        return "motion capture is silent", BAD
+    if state.phase is Phase.RECORDING and not state.paused:
+        if status is None or status.take is None:
+            return "recording", BAD
+        said = advice(status.take)
+        good = status.take.fit is not None and status.take.fit.good and said.startswith("good")
+        return said, GOOD if good else (BAD if said == "markers not seen" else NOTE)
+    title = instruction(state).title
+    if state.phase is Phase.VERDICT and state.verdict is not None:
+        return title, GOOD if state.verdict.good else NOTE
+    if state.phase is Phase.FINISHED:
+        return title, GOOD
+    return title, NOTE if state.problems or state.paused else "bold $text-primary"
+
+
+def body(state: State) -> Content:
+    """What to do, in sentences."""
+    said = Content(instruction(state).body)
+    lost = dict(state.lost).get(MOCAP)
+    return Content.assemble((lost, BAD), "\n", said) if lost else said
+
+
+def object_rows(state: State) -> tuple[list[Content], int]:
+    """The tip and the tree of joints, one row each, and the index of the present one."""
+    width = max([len(TIP), *(len(_label(state, node)) for node in state.plan)])
+    rows = [_tip_row(state, width)]
+    current = 0
+    for node in state.plan.depth_first():
+        if state.target is not None and state.target.node == node.name:
+            current = len(rows)
+        rows.append(_node_row(state, node, width))
+    return rows, current
+
+
+def _label(state: State, node: Node) -> str:
+    depth = len(state.plan.ancestors(node.name))
+    return "  " * (depth - 1) + "└ " + node.name if depth else node.name
+
+
+def _tip_row(state: State, width: int) -> Content:
+    here = state.target is not None and not state.target.node
+    if here:
+        turn = CALIBRATION.index(state.target) + 1 if state.target in CALIBRATION else 1
+        return _row(_present_mark(state), TIP, width, f"{turn} of {len(CALIBRATION)}", here=True)
+    if state.calibration is not None:
+        std = state.calibration.get("position_std_m")
+        return _row(("✓", GOOD), TIP, width, f"± {std * 1e3:.2f} mm" if isinstance(std, float) else "calibrated")
+    if state.calibration_skipped:
+        return _row(("–", NOTE), TIP, width, "skipped")
+    return _row(("·", FAINT), TIP, width, "")
+
+
+def _node_row(state: State, node: Node, width: int) -> Content:
+    result = state.result(node.name)
+    here = state.target is not None and state.target.node == node.name
+    if here:
+        mark = _present_mark(state)
+    elif node.name in state.skipped:
+        mark = ("–", NOTE)
+    elif result is not None and result.accepted:
+        mark = ("✓", GOOD) if result.verdict.good else ("!", NOTE)
+    else:
+        mark = ("·", FAINT)
+    if result is not None:
+        kind = str(result.model.get("type", node.kind))
+        words = result.verdict.summary.split(", ")[0]
+        found = f"{kind}, found" if node.kind == "auto" else ""
+        text = ", ".join(part for part in (found, words) if part)
+        if not result.verdict.good:
+            text += " (as it is)" if result.accepted else " (not good)"
+    elif node.name in state.skipped:
+        text = "skipped"
+    else:
+        text = {"auto": "find out", "handle0": "handle", "handle1": "handle", "handle2": "handle"}.get(
+            node.kind, node.kind
+        )
+    return _row(mark, _label(state, node), width, text, here=here)
+
+
+def _present_mark(state: State) -> tuple[str, str]:
+    return {
+        Phase.RECORDING: ("●", BAD),
+        Phase.WORKING: ("…", NOTE),
+        Phase.VERDICT: ("?", NOTE),
+    }.get(state.phase, ("▶", "bold $text-primary"))
+
+
+def _row(mark: tuple[str, str], name: str, width: int, text: str, *, here: bool = False) -> Content:
+    return Content.assemble(mark, " ", (f"{name:<{width}}", "bold" if here else ""), " ", (text, "" if here else FAINT))
+
+
+def fit_rows(fit: LiveFit | None, limits: QualityLimits, width: int) -> list[Content]:
+    """Numbers of a fit, each with a bar to its goal."""
+    if fit is None or not fit.kind:
+        return [Content.assemble(("The numbers come with the movement.", FAINT))]
+    rows = [Content.assemble(f"{'type':<9}", (f"{fit.kind:>9}", "bold"))]
+    if math.isfinite(fit.axis_std):
+        std, goal = math.degrees(fit.axis_std), limits.axis_std_deg
+        rows.append(_bar("axis", f"± {std:.2f}°", goal / max(std, 1e-9), f"≤ {goal:g}°", width))
+    if math.isfinite(fit.position_std):
+        std, goal = fit.position_std * 1e3, limits.position_std_mm
+        rows.append(_bar("position", f"± {std:.2f} mm", goal / max(std, 1e-9), f"≤ {goal:g} mm", width))
+    if math.isfinite(fit.arc):
+        turned, goal = math.degrees(fit.arc), limits.min_arc_deg
+        rows.append(_extent("turn", f"{turned:.1f}°", turned / goal, f"≥ {goal:g}°", width, fit.kind == "rotary"))
+    if math.isfinite(fit.travel):
+        slid, goal = fit.travel * 1e3, limits.min_travel_mm
+        rows.append(_extent("travel", f"{slid:.0f} mm", slid / goal, f"≥ {goal:g} mm", width, fit.kind == "prismatic"))
+    if fit.samples:
+        share, goal = fit.inliers / fit.samples, 1.0 - limits.max_outlier_share
+        rows.append(_bar("used", f"{share:.0%}", share / goal, f"≥ {goal:.0%}", width))
+    return rows
+
+
+def _extent(label: str, value: str, share: float, goal: str, width: int, needed: bool) -> Content:
+    return _bar(label, value, share, goal, width) if needed else Content(f"{label:<9}{value:>9}")
+
+
+def _bar(label: str, value: str, share: float, goal: str, width: int) -> Content:
+    """One number with a bar that is full when the goal is reached."""
+    length = max(4, min(40, width - 31))
+    full = math.floor(length * min(1.0, max(0.0, share)))
+    style = GOOD if share >= 1.0 else NOTE
+    return Content.assemble(
+        f"{label:<9}",
+        (f"{value:>9}", style),
+        "  ",
+        ("█" * full, style),
+        ("░" * (length - full), FAINT),
+        (f"  {goal}", FAINT),
+    )
+
+
+def take_summary(take: TakeLive, limits: QualityLimits, width: int) -> Content:
+    """How near the running take is to its goal, and one sentence: how precise, and what to do."""
+    fit = take.fit
+    parts: list[str] = []
+    if fit is not None and math.isfinite(fit.axis_std):
+        parts.append(f"axis ± {math.degrees(fit.axis_std):.1f}°")
+    if fit is not None and math.isfinite(fit.position_std):
+        parts.append(f"position ± {fit.position_std * 1e3:.1f} mm")
+    said = advice(take)
+    sentence = f"{', '.join(parts)}; {said}" if parts else said
+    share = 0.0 if fit is None or not fit.kind else progress_to_goal(fit, limits)
+    style = GOOD if fit is not None and fit.good else NOTE
+    return _bar("goal", f"{share:.0%}", share, "", width).append(Content.assemble("\n", (sentence, style)))
+
+
+def verdict_line(fit: LiveFit) -> Content:
+    """One sentence about a finished fit."""
+    if fit.good:
+        return Content.assemble(("✓ good", GOOD))
+    finding = fit.verdict.findings[0]
+    return Content.assemble((f"! {finding.message} {finding.remedy}", NOTE))
+
+
+def unseen(take: TakeLive) -> bool:
+    """Whether the cameras do not see the gripper in a running take."""
+    return take.unseen_s > NOT_SEEN_S
+
+
+def status_line(status: LiveStatus | None, notes: tuple[str, ...] = ()) -> Content:
+    """Rates, tracking, age of the last sample, load, samples of the take."""
+    if status is None:
+        return Content(" ")
+    parts = [_device("mocap", status.mocap)]
+    if status.ft is not None:
+        load = f"{status.force_n:.1f} N {status.torque_nm:.2f} Nm"
+        parts.append(_device("F/T", status.ft, load))
+    if status.take is not None:
+        parts.append(Content(f"{status.take.samples} samples"))
+        missing = status.take.samples - status.take.measured
+        if missing:
+            parts[-1] = parts[-1].append(Content.assemble((f", {missing} not seen", NOTE)))
+    parts += [Content.assemble((note, FAINT)) for note in notes if note]
+    return Content(" ").append(Content(" │ ").join(parts))
+
+
+def _device(name: str, device: DeviceLive, load: str = "") -> Content:
+    mark, style = ("●", GOOD) if device.well else ("✗", BAD)
+    age = "never" if math.isinf(device.age_s) else _age(device.age_s)
+    # Where a load is shown it says that samples come; room is scarce on 80 columns.
+    words = load if load and device.well else f"{device.state} {age}"
+    return Content.assemble((mark, style), f" {name} {device.rate_hz:.0f} Hz ", (words, "" if device.well else BAD))
+
+
+def _age(seconds: float) -> str:
+    return f"{seconds * 1e3:.0f} ms" if seconds < 1.0 else f"{seconds:.1f} s"
+
+
+def key_line(state: State) -> Content:
+    """Keys that work now."""
+    keys = (*instruction(state).keys, *ALWAYS)
+    shown = dict(keys)
+    return Content(" ").join(Content.assemble((f" {key} ", "bold reverse"), f" {what} ") for key, what in shown.items())
