@@ -56,6 +56,7 @@ class Intake:
         self._buffer = buffer
         self._clock = clock
         self._times = SequenceClock()
+        self._newest_ns = 0
         self._tap = tap
         self._on_wrenches = on_wrenches
         self._on_trouble = on_trouble
@@ -93,6 +94,16 @@ class Intake:
         ages_ns: NDArray[np.int64] = np.rint((newest_ns - stamps) * self._clock.speed).astype(np.int64)
         return host_ns - ages_ns
 
+    def _sample_times(self, sequence: NDArray[np.int64], received_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Host times (n,) at which samples were made, in their order and always increasing."""
+        # A sample that was overtaken is still older than the one that overtook it.
+        known_by_ns = np.minimum.accumulate(received_ns[::-1])[::-1]
+        places = np.arange(len(sequence))
+        made_ns = np.maximum(self._times.stamp(sequence, known_by_ns) - places, self._newest_ns + 1)
+        t_ns: NDArray[np.int64] = np.maximum.accumulate(made_ns) + places
+        self._newest_ns = int(t_ns[-1])
+        return t_ns
+
     def _decode(self, datagrams: list[bytes], received_ns: NDArray[np.int64]) -> Batch:
         if set(map(len, datagrams)) != {RECORD_SIZE}:
             sizes = np.array([len(datagram) for datagram in datagrams])
@@ -109,7 +120,7 @@ class Intake:
         status = records["status"].astype(np.uint32)
         valid = self.table.valid(status)
         sequence = records["ft_sequence"].astype(np.int64)
-        t_ns = self._times.stamp(sequence, batch.received_ns)
+        t_ns = self._sample_times(sequence, batch.received_ns)
         wrench = records["counts"] * self._scale
         words = status.astype(np.int64)
         self._buffer.extend(t_ns, sequence, wrench, words, valid, batch.received_ns)

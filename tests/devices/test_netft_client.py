@@ -24,6 +24,7 @@ from devices.netft import (
     render_api,
 )
 from devices.samples import DeviceEvent
+from devices.sim.relay import Impairments, LossyRelay
 
 PATIENCE_S = 20.0
 
@@ -370,6 +371,34 @@ def test_a_failing_tap_ends_the_driver_loudly(sensor: Sensor, monkeypatch: pytes
 def test_bad_settings_are_told_all_at_once() -> None:
     with pytest.raises(DeviceError, match=r"rdt_port is 0.*http_port is 70000.*host is empty.*reorder_s is 3"):
         NetFTConfig("", 0, 70000, reorder_s=3)
+
+
+def test_a_bad_network_is_accounted_for_exactly(sensor: Sensor) -> None:
+    """5 % loss, 1 % twice, reordering and 20 ms of jitter: what the relay did is what the driver counts."""
+    n = 3000
+    impairments = Impairments(loss=0.05, duplicates=0.01, reordered=0.02, jitter_s=0.02)
+    with (
+        LossyRelay(("127.0.0.1", sensor.rdt_port), impairments) as relay,
+        Driver(sensor.config(rdt_port=relay.address[1], calibration=sensor.calibration)) as driver,
+    ):
+        sensor.request()
+        for start in range(1, n + 1, 50):
+            sensor.send(*sensor.records(range(start, start + 50)))
+            eventually(lambda sent=start + 49: relay.counts.received >= sent)
+
+        def settled() -> bool:
+            account = driver.netft.health().account
+            arrived = account.delivered + account.duplicates + account.late
+            return arrived == n - relay.counts.lost + relay.counts.duplicated
+
+        eventually(settled)
+        account, done = driver.netft.health().account, relay.counts
+        assert account.delivered + account.late == n - done.lost
+        assert account.duplicates == done.duplicated
+        assert account.out_of_order > 0
+        sequence = everything(driver.netft).sequence
+        assert (np.diff(sequence) > 0).all()
+        assert account.lost == sequence[-1] - sequence[0] + 1 - account.delivered
 
 
 def test_two_drivers_of_one_sensor_notice_each_other(sensor: Sensor) -> None:
