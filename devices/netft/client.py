@@ -67,7 +67,7 @@ class NetFT:
         self._state: State = "stopped"
         self._socket: RdtSocket | None = None
         self._foreign = self._kernel_drops = self._reconnects = self._takeovers = 0
-        self._attempts = 0
+        self._unreachable = False  # whether since the loss something says that the sensor could not be reached
         self._lost_ns = 0
         self._lost_sequence = 0
         self._last_error = ""
@@ -152,12 +152,12 @@ class NetFT:
         retry_s = _RETRY_S[0]
         try:
             while not self._stopping.is_set():
-                self._attempts += 1
                 try:
                     self._calibrate()
                     if self._receive(self._connect()):
                         retry_s = _RETRY_S[0]
                 except (DeviceError, OSError) as error:
+                    self._unreachable = True
                     self._complain(str(error))
                 self._stopping.wait(retry_s)
                 retry_s = min(2 * retry_s, _RETRY_S[1])
@@ -196,7 +196,7 @@ class NetFT:
         """Ask for the stream on a new socket, unless the old stream turns out to live again."""
         if self._socket is not None:
             if self._socket.wait(self._lost_after_s / 2):
-                self._attempts = 0
+                self._unreachable = True
                 return self._socket
             self._hang_up()
         self._intake.restart()
@@ -259,12 +259,11 @@ class NetFT:
             self._reconnects += 1
             silent_s = (self._clock.now_ns() - self._lost_ns) / 1e9
             self._tell("resumed", f"Force/torque samples come again after {silent_s:.1f} s.{self._suspicion()}")
-        self._attempts = 0
 
     def _suspicion(self) -> str:
-        """A sentence about another client, if the sensor measured on but had to be asked again only once."""
+        """A sentence about another client, if the sensor could be reached all the time and measured on."""
         advance = (self._intake.sequence - self._lost_sequence) % (1 << 32)
-        if self._attempts != 1 or not 0 < advance < 1 << 31:
+        if self._unreachable or not 0 < advance < 1 << 31:
             return ""
         self._takeovers += 1
         return (
@@ -274,7 +273,7 @@ class NetFT:
 
     def _lose(self, silent_s: float) -> None:
         self._state = "lost"
-        self._attempts = 0
+        self._unreachable = self.config.calibration is not None  # then no web server tells
         self._lost_ns = self._clock.now_ns() - round(silent_s * self._clock.speed * 1e9)
         self._lost_sequence = self._intake.sequence
         self._last_error = (
