@@ -105,7 +105,8 @@ def _moving(node: Node, taken: set[str]) -> list[Link]:
         name = node.name if final and fold else _free_name(f"{node.name}__{i + 1}", taken)
         lower, upper = sorted(p.ratio * v for v in node.limits[p.coordinate])
         driver = drivers.get(p.coordinate)
-        joint = node.coordinate_names[p.coordinate] if driver is None else name
+        follower = f"{node.name}__{i + 1}"
+        joint = node.coordinate_names[p.coordinate] if driver is None else _free_name(follower, taken)
         links.append(
             Link(
                 name=name,
