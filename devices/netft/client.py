@@ -156,9 +156,15 @@ class NetFT:
                     self._calibrate()
                     if self._receive(self._connect()):
                         retry_s = _RETRY_S[0]
-                except (DeviceError, OSError) as error:
+                except DeviceError as error:
                     self._unreachable = True
                     self._complain(str(error))
+                except OSError as error:
+                    self._unreachable = True
+                    self._complain(
+                        f"The force/torque sensor {self.config.host} cannot be reached: {error.strerror or error}. "
+                        "Check its address and this computer's network."
+                    )
                 self._stopping.wait(retry_s)
                 retry_s = min(2 * retry_s, _RETRY_S[1])
         finally:

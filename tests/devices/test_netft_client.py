@@ -343,7 +343,9 @@ def test_no_web_server_is_said_and_needed_only_without_a_given_calibration(senso
 
 def test_an_unknown_host_and_a_wrong_name_are_said() -> None:
     with Driver(NetFTConfig("no-such-host.invalid")) as driver:
-        assert "no-such-host.invalid" in driver.event("warning").message
+        assert "No calibration from http://no-such-host.invalid" in driver.event("warning").message
+    with Driver(NetFTConfig("no-such-host.invalid", calibration=SensorCalibration(1, 1))) as driver:
+        assert "no-such-host.invalid cannot be reached" in driver.event("warning").message
 
 
 def test_a_silent_sensor_is_said(sensor: Sensor) -> None:
