@@ -35,14 +35,19 @@ clean:
 	$(PYTHON) -m venv .venv
 	@touch $@
 
+# Compiles the fitters' inner loops once, so that nobody waits for it later.
+WARM_UP := $(BIN)/python -c "import fitting; fitting.warm_up()"
+
 .venv/ready: pyproject.toml constraints.txt | .venv/python
 	@echo "Installing ident into .venv (once) ..."
 	$(PIP) install --constraint constraints.txt --editable .
+	$(WARM_UP)
 	@touch $@
 
 .venv/ready-for-tests: pyproject.toml constraints.txt | .venv/python
 	@echo "Installing ident and what its tests need into .venv (once) ..."
 	$(PIP) install --constraint constraints.txt --editable '.[test]'
+	$(WARM_UP)
 	@touch $@ .venv/ready
 
 .venv/ready-for-bench: pyproject.toml constraints.txt | .venv/python

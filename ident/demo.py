@@ -1,6 +1,7 @@
 """The demonstration: a scripted operator identifies a simulated object over real sockets, and truth is known."""
 
 import queue
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,6 +17,9 @@ from ident.ui.script import answer
 from ident.workflow import events as ev
 from ident.workflow.plan import Plan
 from ident.workflow.state import Phase, State
+
+REVIVE_S = 1.0
+"""Real seconds of silence after which it is looked whether the simulated rig is still there."""
 
 
 def run_demo(name: str, *, seed: int, speed: float, folder: Path, out: TextIO) -> tuple[Row, ...]:
@@ -46,14 +50,31 @@ def _identify(sim: SimulatedRig, plan: Plan, scene: str, seed: int, speed: float
     with measurement(setup, states.put) as m:
         m.runner.hand = SimulatedHand(sim, m.rig.mocap.ticks_to_host, m.runner.post)
         m.runner.post(ev.Described(plan=plan.to_dict()))
-        operate(m.runner, states, Lines(out, guide=False))
+
+        def revive() -> None:
+            if sim.process.poll() is not None:
+                print("! The simulated rig ended; it is started again.", file=out, flush=True)
+                sim.restart()
+
+        operate(m.runner, states, Lines(out, guide=False), revive)
 
 
-def operate(runner: Runner, states: "queue.SimpleQueue[State]", lines: Lines) -> State:
-    """Answer each state as the scripted operator would, until the model is saved."""
+def operate(
+    runner: Runner, states: "queue.SimpleQueue[State]", lines: Lines, revive: Callable[[], None] = lambda: None
+) -> State:
+    """Answer each state as the scripted operator would, until the model is saved.
+
+    ``revive`` is called again and again while a device is silent.
+    """
     answered: tuple[Any, ...] = ()
+    state = State()
     while True:
-        state = states.get()
+        try:
+            state = states.get(timeout=REVIVE_S)
+        except queue.Empty:
+            if state.lost:
+                revive()
+            continue
         runner.raise_failure()
         lines.show(state)
         if state.phase is Phase.FINISHED:

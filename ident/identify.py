@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibration import CalibrationFailure, tip_by_two_rotations
-from fitting import FitFailure
+from fitting import FitFailure, Selection, select
 from fitting.se3 import Array, frame, inverse
 from ident.handles import Handle, handle_types
 from ident.joints import Joint, joint_types
@@ -24,6 +24,10 @@ from ident.workflow.state import CALIBRATION, State, Take, Target
 
 SEED = 7
 """Fixed, so that the same takes give the same model; recorded with the session's settings."""
+
+
+_KIND_OF_CANDIDATE = {"rotary": "rotary", "prismatic": "prismatic", "rigid": "fixed"}
+"""Joint types that the data are asked about, by their name among the fitters."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +175,8 @@ def _kind(planned: PlannedNode, seen: Sequence[Array], looks_like: str | None) -
 
 def _likeliest(seen: Sequence[Array]) -> str:
     """Name the joint type that explains the takes best; empty where they do not tell."""
-    return ""
+    chosen = select(list(seen), candidates=tuple(_KIND_OF_CANDIDATE), rng=np.random.default_rng(SEED))
+    return _KIND_OF_CANDIDATE[chosen.kind] if isinstance(chosen, Selection) and chosen.kind else ""
 
 
 def _options(planned: PlannedNode) -> dict[str, Any]:

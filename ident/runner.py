@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 from devices.errors import Stale
 from devices.samples import DeviceEvent, Press
-from fitting import FitFailure
-from ident.identify import node_record, solve_calibration, solve_node
+from ident.identify import solve_calibration
 from ident.joints.problems import ModelError
+from ident.reprocess import fitted_event
 from ident.rig import Listeners, Rig
 from ident.takes import TakeData, take_data
 from ident.workflow import effects as fx
@@ -228,17 +228,7 @@ class Runner:
         return ev.Calibrated(work=work, calibration=calibration, verdict=verdict.to_dict())
 
     def _fit(self, state: State, work: int, node: str) -> ev.Event:
-        solved = solve_node(state, node, self.data, self._limits)
-        if isinstance(solved, FitFailure):
-            return ev.Failed(work=work, reason=solved.reason)
-        return ev.Fitted(
-            work=work,
-            node=node,
-            takes=solved.takes,
-            model=node_record(solved.node),
-            verdict=solved.verdict.to_dict(),
-            ended_at=solved.ended_at,
-        )
+        return fitted_event(state, node, work, self.data, self._limits)
 
     def _save_model(self, state: State) -> ev.Event:
         try:

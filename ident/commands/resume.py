@@ -11,34 +11,44 @@ examples:
 import argparse
 from pathlib import Path
 
+from ident.commands.run import add_interface_arguments
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("session", type=Path, help="session file")
     parser.add_argument("--rig", help="rig file, or `sim` (default: as recorded)")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the results (default: out)")
+    add_interface_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Restore the state and run the workflow from there."""
-    from ident.guided import guide
+    from ident.guided import Interface, Simulation, guide
     from ident.resume import recorded_rig, restore
     from ident.rigs import SIMULATED, open_rig_config
 
     session, state, data = restore(args.session)
+    interface = Interface(args.ui, args.plot, args.auto_end)
     scene = session.metadata.get("scene")
-    speed = float(session.metadata.get("speed", 1.0))
     rig = args.rig or (SIMULATED if scene else None)
     if rig is None:
         return guide(
             recorded_rig(session),
-            None,
-            sim=None,
-            speed=1.0,
+            state.plan,
             folder=args.out,
+            interface=interface,
             session=args.session,
             resume=(state, data),
         )
-    seed = int(session.metadata.get("seed", 1))
-    with open_rig_config(rig, scene=str(scene or "door"), seed=seed, speed=speed) as (config, sim):
-        return guide(config, None, sim=sim, speed=speed, folder=args.out, session=args.session, resume=(state, data))
+    scene, seed = str(scene or "door"), int(session.metadata.get("seed", 1))
+    speed = float(session.metadata.get("speed", 1.0))
+    with open_rig_config(rig, scene=scene, seed=seed, speed=speed) as (config, sim):
+        return guide(
+            config,
+            state.plan,
+            folder=args.out,
+            interface=interface,
+            session=args.session,
+            simulation=Simulation(sim, scene, seed, speed) if sim else None,
+            resume=(state, data),
+        )

@@ -12,7 +12,7 @@ from the first moment; after an interruption, `ident resume` goes on at the same
 
 examples:
   ident run --rig sim
-  ident run --rig sim --object-scene cabinet --ui line
+  ident run --rig sim --object cabinet --ui line
   ident run --rig rig.toml object.toml --out models/
 """
 
@@ -25,38 +25,53 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("description", type=Path, nargs="?", help="object description (object.toml)")
     parser.add_argument("--rig", required=True, help="rig file, or `sim`")
     parser.add_argument(
-        "--object-scene",
+        "--object",
         default="door",
         metavar="SCENE",
         help="with --rig sim: door, cabinet, testbench, or a scene file (default: door)",
     )
     parser.add_argument("--seed", type=int, default=1, help="with --rig sim: which movements are made (default: 1)")
     parser.add_argument("--speed", type=float, default=1.0, help="with --rig sim: times real time (default: 1)")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the results (default: out)")
     parser.add_argument("--session", type=Path, help="session file (default: in the session folder, with the date)")
+    add_interface_arguments(parser)
+
+
+def add_interface_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `ident run` and `ident resume` share."""
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the results (default: out)")
+    parser.add_argument(
+        "--ui",
+        choices=("auto", "wizard", "line"),
+        default="auto",
+        help="the full-screen wizard, or plain lines for pipes and screen readers (default: what the terminal can do)",
+    )
+    parser.add_argument(
+        "--plot",
+        choices=("window", "png", "off"),
+        default="off",
+        help="live plot in a window, or refreshed in OUT/live.png (default: off)",
+    )
+    parser.add_argument("--auto-end", action="store_true", help="end a take by itself once it is precise enough")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run one guided measurement."""
     from ident.description import load_description, plan_from_tables
     from ident.errors import IdentError
-    from ident.guided import guide
+    from ident.guided import Interface, Simulation, guide
     from ident.rigs import SIMULATED, open_rig_config
 
     if args.rig != SIMULATED and args.speed != 1.0:
         raise IdentError("--speed is for --rig sim: real devices run in real time.")
     plan = load_description(args.description) if args.description else None
-    with open_rig_config(args.rig, scene=args.object_scene, seed=args.seed, speed=args.speed) as (config, sim):
+    with open_rig_config(args.rig, scene=args.object, seed=args.seed, speed=args.speed) as (config, sim):
         if plan is None and sim is not None:
             plan, _ = plan_from_tables(sim.description())
-        scene = args.object_scene if sim is not None else None
         return guide(
             config,
             plan,
-            sim=sim,
-            speed=args.speed,
             folder=args.out,
+            interface=Interface(args.ui, args.plot, args.auto_end),
             session=args.session,
-            scene=scene,
-            seed=args.seed,
+            simulation=Simulation(sim, args.object, args.seed, args.speed) if sim else None,
         )

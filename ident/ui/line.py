@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TextIO
 
+from ident.measure import Measurement
 from ident.runner import Runner
 from ident.ui.lines import Lines
 from ident.workflow import events as ev
@@ -51,8 +52,9 @@ class LineShell:
         """Give the shell a new state; from any thread."""
         self._inbox.put(state)
 
-    def run(self, runner: Runner, plan: Plan | None) -> int:
+    def run(self, measurement: Measurement, plan: Plan | None) -> int:
         """Guide one measurement to its end."""
+        runner = measurement.runner
         threading.Thread(target=self._read, name="stdin", daemon=True).start()
         state = runner.state
         if state.phase is Phase.DESCRIBE:

@@ -1,0 +1,101 @@
+"""Recorded measurements computed again: exactly as they were (replay), or with today's algorithms (refit)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from fitting import FitFailure
+from ident.identify import node_record, solve_calibration, solve_node
+from ident.takes import TakeData
+from ident.workflow import events as ev
+from ident.workflow.machine import step
+from ident.workflow.quality import QualityLimits, refused
+from ident.workflow.state import CALIBRATION, Result, State
+from ident.workflow.walk import with_result
+
+
+def answered_again(recorded: ev.Event, state: State, data: Mapping[int, TakeData], limits: QualityLimits) -> ev.Event:
+    """Compute anew what the workstation once answered; events of operator and devices stay as they are."""
+    if isinstance(recorded, ev.Calibrated) or (isinstance(recorded, ev.Failed) and state.waiting == "calibration"):
+        solved = solve_calibration(state, data)
+        if isinstance(solved, str):
+            return ev.Failed(t_ns=recorded.t_ns, work=recorded.work, reason=solved)
+        calibration, verdict = solved
+        return ev.Calibrated(t_ns=recorded.t_ns, work=recorded.work, calibration=calibration, verdict=verdict.to_dict())
+    if isinstance(recorded, ev.Fitted | ev.Failed):
+        node = recorded.node if isinstance(recorded, ev.Fitted) else (state.target.node if state.target else "")
+        return fitted_event(state, node, recorded.work, data, limits, recorded.t_ns) if node else recorded
+    return recorded
+
+
+def fitted_event(
+    state: State, node: str, work: int, data: Mapping[int, TakeData], limits: QualityLimits, t_ns: int = 0
+) -> ev.Event:
+    """Fit a node and say so as the workstation does."""
+    solved = solve_node(state, node, data, limits)
+    if isinstance(solved, FitFailure):
+        return ev.Failed(t_ns=t_ns, work=work, reason=solved.reason)
+    return ev.Fitted(
+        t_ns=t_ns,
+        work=work,
+        node=node,
+        takes=solved.takes,
+        model=node_record(solved.node),
+        verdict=solved.verdict.to_dict(),
+        ended_at=solved.ended_at,
+    )
+
+
+def replay_events(
+    log: list[ev.Event],
+    take_of: Callable[[ev.TakeEnded], TakeData],
+    limits: QualityLimits,
+    on_state: Callable[[State], None] = lambda _: None,
+) -> tuple[State, dict[int, TakeData]]:
+    """Fold a log with every answer of the workstation computed again from the takes' data."""
+    state = State()
+    data: dict[int, TakeData] = {}
+    for recorded in log:
+        if isinstance(recorded, ev.TakeEnded):
+            data[recorded.take] = take_of(recorded)
+        state, _ = step(state, answered_again(recorded, state, data, limits))
+        on_state(state)
+    return state, data
+
+
+def refit(
+    state: State,
+    data: Mapping[int, TakeData],
+    limits: QualityLimits,
+    *,
+    types: Mapping[str, str] | None = None,
+    noise: float | None = None,
+) -> State:
+    """Compute calibration and every node again from the takes that counted in the end."""
+    plan = state.plan
+    for node, kind in (types or {}).items():
+        plan = plan.with_kind(node, kind)
+    accepted = {r.node for r in state.results if r.accepted}
+    state = replace(state, plan=plan, results=())
+    if all(state.used_takes(target) for target in CALIBRATION):
+        solved = solve_calibration(state, data)
+        if not isinstance(solved, str):
+            state = replace(state, calibration=solved[0], calibration_verdict=solved[1])
+    for planned in plan.depth_first():
+        if planned.name not in accepted:
+            continue
+        solution = solve_node(state, planned.name, data, limits, noise)
+        if isinstance(solution, FitFailure):
+            state = replace(state, verdict=refused(f"{planned.name}: {solution.reason}"))
+            continue
+        state = with_result(
+            state,
+            Result(
+                planned.name,
+                solution.takes,
+                node_record(solution.node),
+                solution.verdict,
+                solution.ended_at,
+                accepted=True,
+            ),
+        )
+    return state
