@@ -10,7 +10,7 @@ from fitting.se3 import Array, frame
 from ident.joints.node import Node
 from ident.joints.problems import NotPrimitiveError
 
-_BLOCK = 512
+_BLOCK = 1024
 """Configurations worked on at a time: their frames stay in the processor's second-level cache."""
 
 

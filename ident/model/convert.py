@@ -11,7 +11,7 @@ from ident.handles import Handle
 from ident.joints import Evidence, Joint
 from ident.joints.node import Node
 from ident.joints.problems import Problem
-from ident.model.schema import EvidenceData, FrameData, NodeData
+from ident.model.schema import LARGEST, EvidenceData, FrameData, NodeData
 
 _COMMON = {f.name for f in fields(Node)}
 _PARTS = ("origin", "child", "evidence")
@@ -83,8 +83,8 @@ def node_from_data(
             continue
         if f.name in extra:
             value = extra.pop(f.name)
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                problems.append(Problem(f.name, f"{value!r} is not a number"))
+            if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > LARGEST:
+                problems.append(Problem(f.name, f"{str(value)[:40]!r} is not a number up to {LARGEST:g}"))
             else:
                 own[f.name] = float(value)
         elif f.default is MISSING:

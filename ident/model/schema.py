@@ -10,10 +10,15 @@ VERSION = 1
 LENGTH_TOLERANCE = 1e-3
 """How far a direction or quaternion written by hand may be from unit length."""
 
-Vector3 = Annotated[list[float], Field(min_length=3, max_length=3)]
-Vector4 = Annotated[list[float], Field(min_length=4, max_length=4)]
+LARGEST = 1e9
+"""Metres, radians: what is larger is no measurement."""
+
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+Positive = Annotated[float, Field(ge=0.0, le=LARGEST)]
+Vector3 = Annotated[list[Number], Field(min_length=3, max_length=3)]
+Vector4 = Annotated[list[Number], Field(min_length=4, max_length=4)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
-Pair = Annotated[list[float | None], Field(min_length=2, max_length=2)]
+Pair = Annotated[list[Number | None], Field(min_length=2, max_length=2)]
 
 
 class _Part(BaseModel):
@@ -28,7 +33,7 @@ class FrameData(_Part):
     position_m: Vector3 = Field(description="Origin in the parent's frame, metres.")
     axis: Vector3 | None = Field(None, description="Unit vector of the frame's z-axis in the parent's frame.")
     x_axis: Vector3 | None = Field(
-        None, description="Direction of the x-axis; its part perpendicular to `axis` counts."
+        None, description="Unit vector; its part perpendicular to `axis` is the direction of the x-axis."
     )
     quaternion_xyzw: Vector4 | None = Field(None, description="Instead of the axes: a unit quaternion.")
 
@@ -40,10 +45,9 @@ class FrameData(_Part):
             _check_length("axis", self.axis)
             if self.x_axis is None:
                 raise ValueError("axis without x_axis: say also where the x-axis points")
-            length = sum(v * v for v in self.x_axis) ** 0.5
-            along = sum(a * b for a, b in zip(self.axis, self.x_axis, strict=True))
-            if length == 0.0 or abs(along) > 0.999 * length:
-                raise ValueError("x_axis is zero or parallel to axis")
+            _check_length("x_axis", self.x_axis)
+            if abs(sum(a * b for a, b in zip(self.axis, self.x_axis, strict=True))) > 0.999:
+                raise ValueError("x_axis is parallel to axis")
         if self.quaternion_xyzw is not None:
             _check_length("quaternion_xyzw", self.quaternion_xyzw)
         return self
@@ -57,17 +61,17 @@ class EvidenceData(_Part):
     inliers: Annotated[int, Field(ge=0)]
     takes: Annotated[int, Field(ge=0)] = 1
     grip: str = ""
-    rms_m: Annotated[float, Field(ge=0)]
-    noise_m: Annotated[float, Field(ge=0)]
-    axis_std_rad: Annotated[float, Field(ge=0)] = 0.0
-    position_std_m: Annotated[float, Field(ge=0)] = 0.0
+    rms_m: Positive
+    noise_m: Positive
+    axis_std_rad: Positive = 0.0
+    position_std_m: Positive = 0.0
     point_m: Vector3 = [0.0, 0.0, 0.0]
     basis: list[Vector3] | None = Field(None, description="Two unit vectors that complete the axis.")
-    covariance: list[list[float]] | None = Field(
+    covariance: list[list[Number]] | None = Field(
         None,
         description="4×4: tilt along both basis vectors (rad), then shift (m); or 6×6 of a twist [v, ω].",
     )
-    measured_at: dict[str, float] = Field(
+    measured_at: dict[str, Number] = Field(
         default_factory=dict, description="Coordinates of the ancestors while this was measured."
     )
     source: dict[str, Any] = Field(default_factory=dict, description="Session, takes, date, software version.")

@@ -77,7 +77,7 @@ BAD: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         lambda d: d["joints"][0].update(origin={"position_m": [0, 0, 0], "quaternion_xyzw": [1, 1, 0, 0]}),
         "quaternion_xyzw has the length 1.41421",
     ),
-    "text for a number": (lambda d: d["joints"][0].update(radius_m="0.3"), "'0.3' is not a number"),
+    "text for a number": (lambda d: d["joints"][0].update(radius_m="0.3"), "'0.3' is not a number up to 1e+09"),
     "two numbers": (lambda d: d["joints"][0]["origin"].update(position_m=[0, 1]), "at least 3"),
     "unknown type": (lambda d: d["joints"][0].update(type="spiral"), "known are: fixed, prismatic, rotary"),
     "negative radius": (lambda d: d["handles"][0].update(radius_m=-0.1), "radius"),
