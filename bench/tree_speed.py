@@ -87,9 +87,7 @@ def main() -> None:
     many, loop = best(ours_many), best(pinocchio_loop, 3)
     single, urdfpy, pin = (best(f, 3) / SINGLE for f in (ours_single, yourdfpy_single, pinocchio_single))
     print(f"{JOINTS} joints; largest difference to pinocchio {difference:.1e}")
-    print(
-        f"{MANY} poses: ours {1e3 * many:.1f} ms, pinocchio in a loop {1e3 * loop:.1f} ms, {loop / many:.1f} times as fast"
-    )
+    print(f"{MANY} poses: ours {1e3 * many:.1f} ms, pinocchio in a loop {1e3 * loop:.1f} ms ({loop / many:.1f} ×)")
     print(
         f"one pose: ours {1e6 * single:.0f} µs, yourdfpy {1e6 * urdfpy:.0f} µs ({urdfpy / single:.1f} ×), "
         f"pinocchio {1e6 * pin:.1f} µs"
