@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from devices.buffer import PoseWindow, WrenchWindow
+
 if TYPE_CHECKING:
     from sessions.reader import Session
     from sessions.take import Take
+
+_SILENCE_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +23,9 @@ class StreamInfo:
     name: str
     count: int
     rate_hz: float
-    """From the median interval; 0 with fewer than two samples."""
+    """Of samples by their median interval, of datagrams on average; 0 with fewer than two."""
     gaps: int
-    """Intervals longer than 2.5 times the median, at least 5 ms."""
+    """Of samples by the device's own count; of datagrams, silences of half a second and ten usual intervals."""
     longest_gap_s: float
     share_good: float
     """Of the samples: tracked poses, valid wrenches; 1 for datagrams."""
@@ -51,13 +55,11 @@ def summarise(session: "Session") -> SessionInfo:
     streams = []
     for body in session.bodies:
         poses = session.poses(body)
-        streams.append(_stream(body, poses.t_ns, poses.measured))
+        streams.append(_samples(body, poses, poses.measured))
     wrenches = session.wrenches()
     if len(wrenches):
-        streams.append(_stream("wrench", wrenches.t_ns, wrenches.valid))
-    for stream in session.streams:
-        times = session.datagram_times(stream)
-        streams.append(_stream(stream, times, np.ones(len(times), dtype=bool)))
+        streams.append(_samples("wrench", wrenches, wrenches.valid))
+    streams += [_datagrams(stream, session.datagram_times(stream)) for stream in session.streams]
     return SessionInfo(
         path=session.path,
         parts=len(session.part_paths),
@@ -73,14 +75,22 @@ def summarise(session: "Session") -> SessionInfo:
     )
 
 
-def _stream(name: str, t_ns: NDArray[np.int64], good: NDArray[np.bool_]) -> StreamInfo:
+def _samples(name: str, window: PoseWindow | WrenchWindow, good: NDArray[np.bool_]) -> StreamInfo:
+    count = len(window)
+    typical = float(np.median(np.diff(window.t_ns))) / 1e9 if count > 1 else 0.0
+    gaps = window.gaps
+    longest = max((gap.seconds for gap in gaps), default=0.0)
+    share = float(good.mean()) if count else 1.0
+    return StreamInfo(name, count, 1.0 / typical if typical > 0 else 0.0, len(gaps), longest, share)
+
+
+def _datagrams(name: str, t_ns: NDArray[np.int64]) -> StreamInfo:
     steps = np.diff(t_ns) / 1e9
-    if not len(steps):
-        return StreamInfo(name, len(t_ns), 0.0, 0, 0.0, float(good.mean()) if len(good) else 1.0)
-    typical = float(np.median(steps))
-    gaps = steps[steps > max(2.5 * typical, 0.005)]
-    rate = 1.0 / typical if typical > 0 else 0.0
-    return StreamInfo(name, len(t_ns), rate, len(gaps), float(gaps.max(initial=0.0)), float(good.mean()))
+    span = float(steps.sum())
+    typical = span / max(1, len(steps))
+    silences = steps[steps > max(_SILENCE_S, 10 * typical)]
+    longest = float(silences.max(initial=0.0))
+    return StreamInfo(name, len(t_ns), len(steps) / span if span > 0 else 0.0, len(silences), longest, 1.0)
 
 
 def _problems(session: "Session") -> tuple[str, ...]:
