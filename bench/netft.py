@@ -75,9 +75,7 @@ def burn(ended: threading.Event) -> None:
         time.sleep(0.005)
 
 
-def report(
-    name: str, sent: int, delivered: int, lost: int, late_ns: np.ndarray, cpu_s: float, seconds: float
-) -> None:
+def report(name: str, sent: int, delivered: int, lost: int, late_ns: np.ndarray, cpu_s: float, seconds: float) -> None:
     p50, p99, worst = np.percentile(late_ns, [50, 99, 100]) / 1e6
     print(
         f"{name:22s} sent {sent:7d}  delivered {delivered:7d}  counted lost {lost:4d}  "
@@ -118,9 +116,7 @@ def theirs(ports: tuple[int, int], seconds: float) -> tuple[int, int, np.ndarray
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rate", type=float, default=7000.0)
     parser.add_argument("--seconds", type=float, default=10.0)
     arguments = parser.parse_args()
