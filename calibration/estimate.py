@@ -24,7 +24,9 @@ _FLOOR = 1e-7
 """Smallest standard deviation of a residual (m or rad): keeps noise-free data solvable."""
 _GATE = 0.9995
 """Share of good samples that the outlier gate lets through."""
-_SLOWEST = 0.995
+_ROUNDS = 8
+"""Times that the description of the noise is renewed."""
+_SLOWEST = 0.99
 """Largest correlation between neighbouring samples that is believed; beyond it a take cannot tell drift from
 play."""
 
@@ -135,55 +137,102 @@ def _solve(model: Model, scatter: Array, inliers: Mask) -> tuple[Array, Array]:
 
 
 def _honest_covariance(model: Model, scatter: Array, inliers: Mask) -> tuple[Array, Array]:
-    whitener = _whitener(scatter)
-    channels = model.residuals() @ whitener.T
-    jacobian = (whitener @ model.jacobian()) * inliers[:, None, None]
-    information = np.einsum("nkp,nkq->pq", jacobian, jacobian)
-    p = information.shape[0]
-    middle = np.zeros((p, p))
-    slow = np.zeros(len(scatter))
-    for c in range(len(scatter)):
-        share, decay = correlation(channels[:, c], inliers)
-        rows = jacobian[:, c]
-        past = lfilter([0.0, decay], [1.0, -decay], rows, axis=0)
-        cross = share * rows.T @ past
-        # The fit swallows part of what varies as slowly as the take itself; give that part back.
-        lost = p / len(scatter) * (1.0 + 2.0 * share * decay / (1.0 - decay)) / np.count_nonzero(inliers)
-        middle += (rows.T @ rows + cross + cross.T) / max(1.0 - lost, 0.2)
-        slow[c] = share
-    inverse = np.linalg.pinv(information, rcond=1e-14, hermitian=True)
-    unwhitener = np.linalg.inv(whitener)
-    return inverse @ middle @ inverse, unwhitener @ np.diag(slow) @ unwhitener.T
+    """Covariance of the parameters, and the slow part of the residuals, under noise that is correlated in
+    time.
 
-
-def correlation(channel: Array, inliers: Mask) -> tuple[float, float]:
-    """Describe the autocorrelation of a series by ``share · decay^lag``; (0, 0) where it looks white.
-
-    Returns
-    -------
-    share
-        Part of the variance that is correlated, 0 to 1.
-    decay
-        Correlation between neighbours of that part, 0 to 0.995.
+    The fit swallows part of the noise, most of all its slow part, so that the residuals look smaller and
+    whiter than the noise is. What it swallows on average follows from the model of the noise; it is added
+    back, and the model renewed, until both agree.
     """
-    values = np.where(inliers, channel, 0.0)
-    size = 1 << int(2 * len(values) - 1).bit_length()
-    spectrum = np.fft.rfft(values, size)
-    weights = np.fft.rfft(inliers.astype(float), size)
-    last = max(len(values) // 2, 2)
-    pairs = np.fft.irfft(np.abs(weights) ** 2, size)[:last]
-    rho = np.fft.irfft(np.abs(spectrum) ** 2, size)[:last] / np.maximum(pairs, 1.0)
-    if rho[0] <= 0.0:
-        return 0.0, 0.0
-    rho = rho[1:] / rho[0]
-    insignificant = np.flatnonzero(rho < 2.0 / np.sqrt(np.count_nonzero(inliers) + 1))
-    length = int(insignificant[0]) if insignificant.size else len(rho)
-    if length == 0:
-        return 0.0, 0.0
-    if length == 1:
-        return float(np.clip(rho[0], 0.0, 1.0)), float(np.clip(rho[0], 0.0, _SLOWEST))
-    head, tail = rho[: length - 1], rho[1:length]
-    decay = float(np.clip(head @ tail / (head @ head), 0.05, _SLOWEST))
-    powers = decay ** np.arange(1, length + 1)
-    share = float(np.clip(powers @ rho[:length] / (powers @ powers), 0.0, 1.0))
-    return share, decay
+    whitener = _whitener(scatter)
+    jacobian = (whitener @ model.jacobian()) * inliers[:, None, None]
+    channels = (model.residuals() @ whitener.T) * inliers[:, None]
+    n, k, p = jacobian.shape
+    inverse = np.linalg.pinv(np.einsum("nkp,nkq->pq", jacobian, jacobian), rcond=1e-14, hermitian=True)
+    lags = max(n // 3, 2)
+    pairs = np.maximum(_products(inliers[:, None].astype(float), inliers[:, None].astype(float), lags), 1.0)
+    found = np.stack([_products(channels[:, [c]], channels[:, [c]], lags) for c in range(k)])
+    noises = _describe(found / pairs, n)
+    covariance = inverse
+    for _ in range(_ROUNDS):
+        spread = [noise.applied(jacobian[:, c]) * inliers[:, None] for c, noise in enumerate(noises)]
+        middle = sum((jacobian[:, c].T @ spread[c] for c in range(k)), np.zeros((p, p)))
+        covariance = inverse @ middle @ inverse
+        swallowed = np.zeros_like(found)
+        for c in range(k):
+            rows = jacobian[:, c]
+            swallowed[c] = (
+                _products(rows @ inverse, spread[c], lags)
+                + _products(spread[c] @ inverse, rows, lags)
+                - _products(rows @ covariance, rows, lags)
+            )
+        renewed = _describe((found + swallowed) / pairs, n)
+        settled = all(new.near(old) for new, old in zip(renewed, noises, strict=True))
+        noises = renewed
+        if settled:
+            break
+    count = int(np.count_nonzero(inliers))
+    independent = 1.0 / float(np.mean([1.0 / noise.independent(count) for noise in noises])) - p / k
+    # The (k, k) scatter is itself known from so many samples only (the same factor as in Hotelling's test).
+    widening = 1.0 + (k + 1.0) / max(independent - k - 1.0, 4.0)
+    unwhitener = np.linalg.inv(whitener)
+    slow = np.diag([noise.variance * noise.share for noise in noises])
+    return covariance * widening, unwhitener @ slow @ unwhitener.T
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A white part and one whose correlation decays exponentially from sample to sample."""
+
+    variance: float
+    share: float
+    """Part of the variance that is correlated, 0 to 1."""
+    decay: float
+    """Correlation between neighbours of that part, 0 to 0.99."""
+
+    def applied(self, rows: Array) -> Array:
+        """Multiply the covariance of the series with rows (n, p)."""
+        taps = [0.0, self.decay], [1.0, -self.decay]
+        past, future = lfilter(*taps, rows, axis=0), lfilter(*taps, rows[::-1], axis=0)[::-1]
+        return np.asarray(self.variance * (rows + self.share * (past + future)))
+
+    def near(self, other: "Noise") -> bool:
+        """Whether both say the same to a percent."""
+        longer, shorter = (1.0 + 2.0 * n.share * n.decay / (1.0 - n.decay) for n in (self, other))
+        return abs(self.variance / other.variance - 1.0) < 0.01 and abs(longer / shorter - 1.0) < 0.01
+
+    def independent(self, n: int) -> float:
+        """As many independent samples would know the variance as well as ``n`` of these."""
+        squared = self.decay**2
+        return n / (1.0 + 2.0 * self.share**2 * squared / (1.0 - squared))
+
+
+def _describe(autocovariances: Array, n: int) -> list[Noise]:
+    """Describe series by their autocovariances (k, lags); the slow parts of all share one decay, that of the
+    hand."""
+    variances = np.maximum(autocovariances[:, 0], _FLOOR)
+    rho = autocovariances[:, 1:] / variances[:, None]
+    significance = 2.0 / np.sqrt(n)
+    # Channels count by how correlated they are: white ones say nothing about the decay.
+    weights = np.clip(rho[:, :3].mean(axis=1), 0.0, 1.0) ** 2
+    if weights.max() < significance**2:
+        return [Noise(float(v), 0.0, 0.0) for v in variances]
+    common = weights @ rho / weights.sum()
+    insignificant = np.flatnonzero(common < significance)
+    length = int(insignificant[0]) if insignificant.size else len(common)
+    if length < 2:
+        decay = float(np.clip(common[0], 0.0, 0.5))
+    else:
+        head, tail = common[: length - 1], common[1:length]
+        decay = float(np.clip(head @ tail / (head @ head), 0.05, _SLOWEST))
+    powers = decay ** np.arange(1, max(length, 1) + 1)
+    shares = rho[:, : len(powers)] @ powers / (powers @ powers)
+    shares = np.where(shares > significance / np.sqrt(powers @ powers), np.clip(shares, 0.0, 1.0), 0.0)
+    return [Noise(float(v), float(share), decay) for v, share in zip(variances, shares, strict=True)]
+
+
+def _products(first: Array, second: Array, lags: int) -> Array:
+    """Sum over i and columns of ``first[i] · second[i + lag]`` for each lag, from two series (n, p)."""
+    size = 1 << int(2 * len(first) - 1).bit_length()
+    spectra = np.conj(np.fft.rfft(first, size, axis=0)) * np.fft.rfft(second, size, axis=0)
+    return np.asarray(np.fft.irfft(spectra.sum(axis=1), size)[:lags])

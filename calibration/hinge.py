@@ -19,8 +19,8 @@ Array = NDArray[np.float64]
 _LEVER = 0.3
 """Metres by which a tilt (rad) is compared with a shift (m) before the noise is known: 0.5 mm against
 0.1°."""
-_TRIALS = 200
-_SCORED = 160
+_TRIALS = 80
+_SCORED = 120
 _MIN_PAIR_ANGLE = np.radians(3.0)
 
 

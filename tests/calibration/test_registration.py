@@ -42,7 +42,7 @@ def deviation(truth: np.ndarray, found: np.ndarray) -> np.ndarray:
 
 def test_three_points_give_the_root_with_an_honest_covariance() -> None:
     first, again = [], []
-    for seed in range(80):
+    for seed in range(40):
         rig = Rig(seed)
         tip = calibrated(rig)
         root2world = se3.frame(rig.random_rotation(), rig.rng.uniform(-1.0, 1.0, 3))
@@ -53,8 +53,8 @@ def test_three_points_give_the_root_with_an_honest_covariance() -> None:
         assert isinstance(found, Registration), found.reason
         again.append(normalised(deviation(root2world, found.root2world), found.covariance))
         assert np.linalg.norm(found.root2world[:3, 3] - root2world[:3, 3]) < 0.002
-    assert np.mean(first) == pytest.approx(6, rel=0.25)
-    assert np.mean(again) == pytest.approx(6, rel=0.25)
+    assert np.mean(first) == pytest.approx(6, rel=0.3)
+    assert np.mean(again) == pytest.approx(6, rel=0.3)
 
 
 def test_a_model_keeps_its_place_after_the_cameras_were_recalibrated() -> None:
