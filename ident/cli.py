@@ -22,6 +22,7 @@ COMMANDS = {
     "sessions": "list the recorded sessions",
     "info": "summarise a session: duration, rates, gaps, takes",
     "replay": "play a session through decoders, buffers and workflow again",
+    "refit": "fit recorded sessions again with today's algorithms, and show what changed",
     "report": "write a session as one self-contained HTML page",
 }
 """Every verb with one line of help; ``ident VERB --help`` is its manual page."""

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +60,7 @@ def measurement(setup: Setup, on_change: Callable[[State], None]) -> Iterator[Me
     ) as recorder:
         runner = Runner(
             recorder,
-            ModelWriter(setup.folder),
+            ModelWriter(setup.folder, _provenance(setup, clock.now_ns())),
             setup.config.limits(),
             now_ns=clock.now_ns,
             on_change=on_change,
@@ -70,3 +72,12 @@ def measurement(setup: Setup, on_change: Callable[[State], None]) -> Iterator[Me
                 yield Measurement(runner, rig, recorder)
             finally:
                 runner.stop()
+
+
+def _provenance(setup: Setup, now_ns: int) -> dict[str, str]:
+    return {
+        "session": setup.session.name,
+        "rig": setup.config.name,
+        "date": datetime.fromtimestamp(now_ns * 1e-9, UTC).isoformat(timespec="seconds"),
+        "software": f"ident {version('ident')}",
+    }

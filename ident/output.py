@@ -2,7 +2,9 @@
 
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ident.errors import IdentError
 from ident.export import render
@@ -30,12 +32,13 @@ def prepare_folder(path: Path) -> Path:
 class ModelWriter:
     """Saves the model of a state as ``<object>.model.json``, ``.urdf`` and ``.png`` in one folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, provenance: Mapping[str, Any] | None = None) -> None:
         self.folder = folder
+        self.provenance = dict(provenance or {})
 
     def __call__(self, state: State, data: Mapping[int, TakeData]) -> list[str]:
         """Write everything and return the paths."""
-        tree = build_tree(state, accepted_only=True)
+        tree = replace(build_tree(state, accepted_only=True), provenance=self.provenance)
         stem = self.folder / state.plan.name
         model, urdf, figure = (stem.with_name(stem.name + end) for end in (".model.json", ".urdf", ".png"))
         save_model(tree, model)

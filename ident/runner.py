@@ -4,6 +4,7 @@ Events come from three sides, the operator, the devices and the calculations, an
 the order in which they arrive. Each is written to the session before it takes effect.
 """
 
+import json
 import queue
 import threading
 import time
@@ -14,8 +15,9 @@ from typing import Any, Protocol
 
 from devices.errors import Stale
 from devices.samples import DeviceEvent, Press
-from ident.identify import solve_calibration
+from ident.identify import build_tree, solve_calibration
 from ident.joints.problems import ModelError
+from ident.model import model_text
 from ident.reprocess import fitted_event
 from ident.rig import Listeners, Rig
 from ident.takes import TakeData, take_data
@@ -140,6 +142,9 @@ class Runner:
             self._recorder.document("object", self.state.plan.to_dict(), event.t_ns)
         elif isinstance(event, ev.Calibrated | ev.CalibrationGiven):
             self._recorder.document("calibration", event.calibration, event.t_ns)
+        elif isinstance(event, ev.Saved):
+            tree = build_tree(self.state, accepted_only=True)
+            self._recorder.document("model", json.loads(model_text(tree)), event.t_ns)
         elif isinstance(event, ev.TakeEnded):
             take = self.state.takes[event.take]
             self._recorder.take(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ident.refitting import Change
 from ident.rig import DeviceStatus
 from ident.truth import AXIS_GOAL_DEG, POSITION_GOAL_MM, Row
 
@@ -35,6 +36,31 @@ def comparison_text(rows: Sequence[Row]) -> str:
     good = sum(row.within for row in rows)
     verdict = f"{good} of {len(rows)} within {AXIS_GOAL_DEG:g}° and {POSITION_GOAL_MM:g} mm."
     return f"{table(header, cells, right=(2, 3, 4, 5))}\n\n{verdict}"
+
+
+def changes_text(rows: Sequence[Change]) -> str:
+    """What a refit changed, one line per joint and handle."""
+
+    def number(value: float | None, text: str) -> str:
+        return "–" if value is None else format(value, text)
+
+    cells = [
+        (
+            row.session,
+            row.node,
+            row.kind,
+            number(row.axis_deg, ".3f"),
+            number(row.position_mm, ".2f"),
+            number(row.axis_std_deg, ".3f"),
+            number(row.position_std_mm, ".2f"),
+            row.verdict_before,
+            row.verdict_after,
+        )
+        for row in rows
+        if not row.error
+    ]
+    header = ("session", "", "type", "axis moved °", "moved mm", "± °", "± mm", "before", "after")
+    return table(header, cells, right=(3, 4, 5, 6))
 
 
 def status_text(statuses: Sequence[DeviceStatus]) -> str:

@@ -1,0 +1,93 @@
+"""Play a session through decoders, buffers and workflow again.
+
+The recorded datagrams go through the drivers' own decoders, the recorded answers of operator and devices through
+the workflow, and every calibration and fit is computed again. The same model comes out, bit for bit, and its
+digest is compared with that of the recorded one.
+
+With `--serve`, nothing is computed: the session's datagrams are streamed out on UDP as NatNet and RDT, so that
+another program, or another computer, sees the rig again.
+
+examples:
+  ident replay door.mcap
+  ident replay door.mcap --speed 1 --from 3
+  ident replay door.mcap --serve
+"""
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("session", help="session file, or its name in the session folder")
+    parser.add_argument("--speed", default="max", metavar="X|max", help="session seconds per second (default: max)")
+    parser.add_argument("--from", dest="from_take", type=int, default=0, metavar="TAKE", help="start at a take")
+    parser.add_argument("--out", type=Path, help="folder for model, URDF and figure of the replay")
+    parser.add_argument("--serve", action="store_true", help="stream the session out as NatNet and RDT instead")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replay or serve."""
+    from sessions import find_session
+
+    path = find_session(args.session)
+    speed = _speed(args.speed)
+    return _serve(path, speed or 1.0) if args.serve else _replay(path, speed, args.from_take, args.out)
+
+
+def _speed(text: str) -> float | None:
+    from ident.errors import IdentError
+
+    if text == "max":
+        return None
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not 0.0 < speed <= 1e4:
+        raise IdentError(f"--speed {text} is no speed; give a number above 0, or `max`.")
+    return speed
+
+
+def _replay(path: Path, speed: float | None, from_take: int, out: Path | None) -> int:
+    import sys
+
+    from ident.output import ModelWriter, prepare_folder
+    from ident.replaying import recorded_digest, replay
+    from ident.ui.lines import Lines
+
+    lines = Lines(sys.stdout, guide=False)
+    done = replay(path, speed=speed, from_take=from_take, on_state=lines.show)
+    played = done.played
+    print(
+        f"Played {played.datagrams} datagrams, {played.session_s:.1f} s of the session at {played.speed:.0f} times "
+        f"real time.\nModel of the replay: {done.digest[:16]}"
+    )
+    if out is not None:
+        for file in ModelWriter(prepare_folder(out))(done.state, done.data):
+            print(file)
+    recorded = recorded_digest(path)
+    if recorded is None:
+        print("The session was left before a model was saved: there is nothing to compare with.")
+        return 0
+    same = recorded == done.digest
+    print(f"Model as recorded:   {recorded[:16]}, {'identical' if same else 'DIFFERENT'}")
+    return 0 if same else 1
+
+
+def _serve(path: Path, speed: float) -> int:
+    from ident.replaying import recorded_calibration
+    from sessions import open_session
+    from sessions.serve import Place, SessionServer
+
+    session = open_session(path)
+    with SessionServer(session, Place(http=8080), recorded_calibration(session), speed=speed) as server:
+        at = server.place
+        print(
+            f"Serving {path} as NatNet at {at.host}:{at.natnet} and Net F/T at {at.host}:{at.rdt} "
+            f"(http port {at.http}). It starts with the first client; Ctrl-C ends it.",
+            flush=True,
+        )
+        played = server.run()
+    print(f"Served {played.datagrams} datagrams, {played.session_s:.1f} s of the session.")
+    return 0

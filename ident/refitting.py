@@ -1,0 +1,162 @@
+"""Recorded sessions fitted again with today's algorithms, one or a whole archive, and what changed."""
+
+import csv
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import joblib
+
+from ident.identify import build_tree
+from ident.model.compare import Difference, compare
+from ident.reprocess import refit
+from ident.resume import recorded_rig, restore
+from ident.tree import KinematicTree
+from ident.workflow.quality import QualityLimits
+from ident.workflow.state import State
+
+
+@dataclass(frozen=True)
+class RefitSettings:
+    """What to do differently from the recording."""
+
+    noise: float | None = None
+    """Position noise in metres; None: estimated."""
+    types: Mapping[str, str] = field(default_factory=dict)
+    quality: Mapping[str, float] = field(default_factory=dict)
+
+    def key(self, session: Path) -> str:
+        """Name under which the result for a session is kept, so that an interrupted run goes on."""
+        about = json.dumps([str(session.resolve()), session.stat().st_mtime_ns, asdict(self)], sort_keys=True)
+        return hashlib.sha256(about.encode()).hexdigest()[:24]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One joint or handle, before and after; or a whole session that could not be fitted again."""
+
+    session: str
+    node: str = ""
+    kind: str = ""
+    axis_deg: float | None = None
+    """Angle between the axes."""
+    position_mm: float | None = None
+    """Distance of the new origin from the old axis."""
+    range_change: float | None = None
+    """Radians or metres."""
+    axis_std_deg: float | None = None
+    position_std_mm: float | None = None
+    verdict_before: str = ""
+    verdict_after: str = ""
+    error: str = ""
+
+
+COLUMNS = tuple(Change.__dataclass_fields__)
+
+
+def refit_session(path: Path, settings: RefitSettings) -> tuple[list[Change], KinematicTree | None]:
+    """Fit one session again; errors that explain themselves become a row."""
+    try:
+        session, state, data = restore(path)
+        limits = recorded_rig(session).limits()
+        limits = QualityLimits(**{**asdict(limits), **settings.quality})
+        unknown = [name for name in settings.types if name not in state.plan]
+        for name in unknown:
+            return [Change(path.name, name, error=f"there is no '{name}' in this session")], None
+        again = refit(state, data, limits, types=settings.types, noise=settings.noise)
+    except Exception as error:
+        if not getattr(error, "explains_itself", False):
+            raise
+        return [Change(path.name, error=str(error))], None
+    return changes(path.name, state, again), build_tree(again, accepted_only=True)
+
+
+def changes(name: str, before: State, after: State) -> list[Change]:
+    """What differs between two states of the same object, node by node."""
+    old, new = build_tree(before, accepted_only=True), build_tree(after, accepted_only=True)
+    return [_change(name, difference, new, before, after) for difference in compare(old, new)]
+
+
+def _change(name: str, moved: Difference, new: KinematicTree, before: State, after: State) -> Change:
+    def verdict(state: State) -> str:
+        result = state.result(moved.name)
+        return "" if result is None else ("good" if result.verdict.good else result.verdict.findings[0].code)
+
+    if moved.name not in new.nodes:
+        reason = after.verdict.findings[0].message if after.verdict else "not fitted"
+        return Change(name, moved.name, verdict_before=verdict(before), error=reason)
+    node = new[moved.name]
+    evidence = node.evidence
+    spans = [high - low for _, _, low, high in moved.limits]
+    return Change(
+        name,
+        moved.name,
+        node.kind,
+        axis_deg=_finite(math.degrees(moved.axis)),
+        position_mm=_finite(moved.position * 1e3),
+        range_change=spans[0] if len(spans) == 1 else None,
+        axis_std_deg=math.degrees(evidence.axis_std) if evidence else None,
+        position_std_mm=evidence.position_std * 1e3 if evidence else None,
+        verdict_before=verdict(before),
+        verdict_after=verdict(after),
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def refit_archive(
+    paths: Sequence[Path], settings: RefitSettings, folder: Path, *, jobs: int = 1, dask: str | None = None
+) -> Iterator[tuple[Path, list[Change]]]:
+    """Fit many sessions again, each result kept as it comes; those that an earlier run finished are not repeated."""
+    kept = folder / "sessions"
+    kept.mkdir(parents=True, exist_ok=True)
+    waiting: list[Path] = []
+    for path in paths:
+        done = kept / f"{settings.key(path)}.json"
+        if done.exists():
+            yield path, [Change(**row) for row in json.loads(done.read_text(encoding="utf-8"))]
+        else:
+            waiting.append(path)
+    with _backend(dask):
+        tasks = (joblib.delayed(_task)(path, settings) for path in waiting)
+        runner = joblib.Parallel(n_jobs=jobs if dask is None else -1, return_as="generator_unordered", batch_size=1)
+        for path, rows in runner(tasks):
+            part = kept / f"{settings.key(path)}.part"
+            part.write_text(json.dumps([asdict(row) for row in rows]), encoding="utf-8")
+            part.replace(part.with_suffix(".json"))
+            yield path, rows
+
+
+def _task(path: Path, settings: RefitSettings) -> tuple[Path, list[Change]]:
+    return path, refit_session(path, settings)[0]
+
+
+@contextmanager
+def _backend(dask: str | None) -> Iterator[None]:
+    if dask is None:
+        yield
+        return
+    from distributed import Client
+
+    with Client(dask), joblib.parallel_config(backend="dask"):
+        yield
+
+
+def write_table(rows: Sequence[Change], path: Path) -> None:
+    """Write all changes as CSV, or as Parquet where the name says so."""
+    if path.suffix == ".parquet":
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        parquet.write_table(pa.Table.from_pylist([asdict(row) for row in rows]), path)
+        return
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
