@@ -62,9 +62,9 @@ class Disturbances:
     """Tremor of 6–12 Hz that reaches the clamped tip through play, σ; in free air five times as much."""
     tremor_deg: float = 0.06
     """The same about each axis."""
-    sway_mm: float = 0.15
+    sway_mm: float = 0.3
     """Slow play (below 1 Hz) of the grip, σ."""
-    sway_deg: float = 0.1
+    sway_deg: float = 0.12
     unevenness: float = 0.5
     """How uneven the speed of a sweep is, 0 … 0.9."""
     pause_chance: float = 0.4

@@ -13,6 +13,8 @@ from devices.sim.scene import Joint, Scene
 _BAR_FRICTION_N = 2.0
 _BAR_FRICTION_NM = 0.15
 """Friction of the grooves on a bar when the gripper slides or turns on it."""
+_STRONGEST_N = 80.0
+"""A hand that moves too quickly lets the grip give way rather than pull harder."""
 
 
 def resistance(joint: Joint, q: Array, hz: float) -> Array:
@@ -50,6 +52,8 @@ def joint_push(joint: Joint, scene: Scene, plan: Plan, disturbances: Disturbance
     squared = np.sum(arm**2, axis=-1, keepdims=True)
     force = along[:, None] * arm / np.maximum(squared, 1e-6)
     size = np.linalg.norm(force, axis=-1, keepdims=True)
+    force = force * np.minimum(1.0, _STRONGEST_N / np.maximum(size, 1e-9))
+    size = np.minimum(size, _STRONGEST_N)
     side = disturbances.side_force * size * sway(rng, plan.times)
     return np.concatenate([-(force + side), np.zeros_like(force)], axis=-1) + bar_push(plan, tip2world)
 

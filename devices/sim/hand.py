@@ -101,10 +101,10 @@ def turned_in_hand(asked: Asked, plan: Plan) -> Plan:
     return replace(plan, about_bar=about_bar, about_screws=about_screws)
 
 
-def strayed(asked: Asked, plan: Plan, other: Joint | None, arm: float, normal: float) -> Plan:
+def strayed(asked: Asked, plan: Plan, other: Joint | None, normal: float) -> Plan:
     """The plan with excursions into another joint, or along the bar where there is none.
 
-    ``arm`` is metres at the grip per unit of the other joint, ``normal`` the excursion of a normal take in its unit.
+    ``normal`` is the largest excursion of a normal take in the other joint's unit.
     """
     rng, manner, t = asked.rng, asked.style, plan.times
     wander = np.zeros_like(t)
@@ -112,9 +112,10 @@ def strayed(asked: Asked, plan: Plan, other: Joint | None, arm: float, normal: f
         count = int(rng.integers(1, 3))
         wander += asked.disturbances.stray * manner.hand * normal * bursts(rng, t, count, 0.35, ramp=0.4)
     if manner.stray_bursts:
-        far = rng.uniform(*manner.stray_m)
+        rotary = other is not None and other.type == "rotary"
+        far = rng.uniform(*(manner.stray_rad if rotary else manner.stray_m))
         shape = bursts(rng, t, manner.stray_bursts, manner.stray_share)
-        wander += far / (arm if other is not None else 1.0) * shape / max(np.max(shape), 1e-9)
+        wander += far * shape / np.max(shape)
     if other is None:
         place = plan.place.copy()
         place[:, 2] += wander

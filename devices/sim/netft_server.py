@@ -150,7 +150,7 @@ class CalibrationPage:
             ) from error
         self._server.daemon_threads = True
         self.port = int(self._server.server_address[1])
-        self._thread = threading.Thread(target=self._server.serve_forever, name="sim-http", daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="sim-http", daemon=True)
         self._thread.start()
 
     def close(self) -> None:

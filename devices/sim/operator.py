@@ -91,21 +91,20 @@ def _joint(asked: Asked) -> Plan:
     beyond_far = _push_beyond(asked, joint, arm, near, far)
     beyond_near = _push_beyond(asked, joint, arm, far, near)
     targets = [near, near, far, far + beyond_far, far]
-    seconds = [manner.rest_s, rng.uniform(*manner.sweep_s), rng.uniform(0.15, 0.3), rng.uniform(0.15, 0.3)]
+    seconds = [manner.rest_s, rng.uniform(*manner.sweep_s), *rng.uniform(*manner.push_s, 2).tolist()]
     if asked.movement.get("return", True):
         targets += [near, near + beyond_near, near]
-        seconds += [rng.uniform(*manner.sweep_s), rng.uniform(0.15, 0.3), rng.uniform(0.15, 0.3)]
-    if manner.rest_s < 0.1:
-        seconds = [min(s, 0.25) for s in seconds]
+        seconds += [rng.uniform(*manner.sweep_s), *rng.uniform(*manner.push_s, 2).tolist()]
     targets.append(targets[-1])
     seconds.append(manner.rest_s)
     d = asked.disturbances
-    q = path(rng, targets, seconds, HZ, d.unevenness, d.pause_chance)
+    pause = d.pause_chance if manner.sweep_s[0] > 1.0 else 0.0
+    q = path(rng, targets, seconds, HZ, d.unevenness, pause)
     plan = gripped(asked, handle, len(q), {**asked.state.q, joint.name: q})
     plan = turned_in_hand(asked, plan)
     other = scene.joint(joint.strays.joint) if joint.strays is not None else None
     other_arm = _arm_at(asked, other, handle, near) if other is not None else 1.0
-    plan = strayed(asked, plan, other, other_arm, joint.strays.amount if joint.strays is not None else 0.0)
+    plan = strayed(asked, plan, other, joint.strays.amount if joint.strays is not None else 0.0)
     plan = sticking(asked, plan, joint, arm, other, other_arm)
     plan = replace(plan, info={"joint": joint.name, "from": near, "to": far})
     return replace(plan, push=joint_push(joint, scene, plan, d, rng))
@@ -134,7 +133,7 @@ def _handle(asked: Asked) -> Plan:
     reach = rng.uniform(*asked.style.reach)
     lower, upper = lower * reach, upper * reach
     half = 0.5 * handle.length * reach
-    pace = float(np.mean(asked.style.sweep_s)) / 3.0
+    pace = max(0.11, float(np.mean(asked.style.sweep_s)) / 3.0)
     turns = [0.0, 0.0, lower, upper, 0.0, 0.0, 0.0, lower, upper, 0.0]
     slides = [0.0, 0.0, 0.0, 0.0, 0.0, -half, half, half, -half, 0.0]
     seconds = [asked.style.rest_s] + [pace * rng.uniform(0.8, 1.2) for _ in turns[2:]]
@@ -146,8 +145,7 @@ def _handle(asked: Asked) -> Plan:
     plan = replace(plan, about_bar=plan.about_bar + about, place=place, info={"handle": handle.name})
     if asked.style.stray_bursts and handle.parent != "root":
         parent = asked.scene.joint(handle.parent)
-        arm = _arm_at(asked, parent, handle, asked.state.q[parent.name])
-        plan = strayed(asked, plan, parent, arm, 0.0)
+        plan = strayed(asked, plan, parent, 0.0)
     return replace(plan, push=bar_push(plan, plan.tip2world(asked.scene)))
 
 

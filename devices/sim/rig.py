@@ -69,12 +69,17 @@ class SimulatedRig:
         reference: bool = False,
         extra_bodies: int = 0,
         torque_unit: str = "Nm",
+        host: str = "127.0.0.1",
+        command_port: int = 0,
+        rdt_port: int = 0,
+        http_port: int = 0,
     ) -> None:
         self._version = natnet_version
         self._arguments = [
             *("--object", str(object), "--seed", str(seed), "--speed", repr(speed)),
             *("--mocap-hz", str(mocap_hz), "--ft-hz", str(ft_hz)),
-            *("--extra-bodies", str(extra_bodies), "--torque-unit", torque_unit),
+            *("--extra-bodies", str(extra_bodies), "--torque-unit", torque_unit, "--host", host),
+            *("--command-port", str(command_port), "--rdt-port", str(rdt_port), "--http-port", str(http_port)),
             *(["--multicast"] if multicast else []),
             *(["--reference"] if reference else []),
         ]
@@ -205,11 +210,22 @@ class SimulatedRig:
             except OSError:
                 line = bytearray()
         if not line:
-            raise SimulationError("The simulated rig ended while it was asked for something. Restart it.")
+            raise SimulationError(f"The simulated rig ended{self._last_words()}. Restart it.")
         answer: dict[str, Any] = json.loads(line)
         if not answer.pop("ok"):
             raise SimulationError(str(answer["error"]))
         return answer
+
+    def _last_words(self) -> str:
+        process = self._process
+        if process is None:
+            return ""
+        try:
+            _, errors = process.communicate(timeout=_STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            return " the conversation"
+        reason = errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        return f" with status {process.returncode}" + (f": {reason}" if reason else "")
 
     def _first_line(self, process: subprocess.Popen[bytes]) -> bytes:
         line = b""

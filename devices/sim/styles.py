@@ -15,6 +15,8 @@ class Style:
     """Seconds per sweep."""
     rest_s: float = 0.3
     """Stillness before and after."""
+    push_s: tuple[float, float] = (0.15, 0.3)
+    """Seconds of leaning onto an end stop, and again of letting go."""
     hand: float = 1.0
     """Factor on tremor, sway, creep and straying."""
     occlusions: float = 1.0
@@ -30,7 +32,9 @@ class Style:
     stray_share: float = 0.0
     """… that cover this share of the take …"""
     stray_m: tuple[float, float] = (0.0, 0.0)
-    """… and go this far at the grip."""
+    """… and go this far along a slide or a bar, or …"""
+    stray_rad: tuple[float, float] = (0.0, 0.0)
+    """… this far about a rotary joint."""
     slips: int = 0
     """Sudden slips of the grip, 10–35 mm along the bar and 8–20° about it."""
     hidden_share: tuple[float, float] = (0.0, 0.0)
@@ -42,14 +46,14 @@ class Style:
 STYLES: dict[str, Style] = {
     "normal": Style(),
     "careful": Style(sweep_s=(3.2, 4.2), hand=0.5, occlusions=0.4, turns=0.0),
-    "short": Style(reach=(0.08, 0.14)),
+    "short": Style(reach=(0.05, 0.078)),
     "loose": Style(loose_deg=(14.0, 24.0)),
-    "stray": Style(stray_bursts=2, stray_share=0.75, stray_m=(0.03, 0.05)),
+    "stray": Style(stray_bursts=2, stray_share=0.75, stray_m=(0.03, 0.05), stray_rad=(0.12, 0.20)),
     "slip": Style(slips=2),
     "occluded": Style(hidden_share=(0.5, 0.7)),
-    "quick": Style(sweep_s=(0.18, 0.25), rest_s=0.05),
-    "reorient": Style(reorient_deg=30.0),
-    "stark_outliers": Style(stray_bursts=4, stray_share=0.35, stray_m=(0.05, 0.10)),
+    "quick": Style(sweep_s=(0.25, 0.31), rest_s=0.05, push_s=(0.04, 0.06)),
+    "reorient": Style(reorient_deg=8.0),
+    "stark_outliers": Style(stray_bursts=2, stray_share=0.4, stray_m=(0.025, 0.05), stray_rad=(0.4, 0.7)),
     "restless": Style(drift_m=0.02),
 }
 

@@ -22,9 +22,6 @@ from devices.sim.plan import Plan
 from devices.sim.randomness import IDLE, MOCAP, PLAN, WRENCH, generator
 from devices.sim.scene import Scene
 
-_IDLE_S = 0.2
-"""Length of one stretch of idling, simulated time; a movement waits for its end."""
-
 
 @dataclass(frozen=True)
 class Segment:
@@ -66,7 +63,10 @@ class Job:
 
 
 class World:
-    """The timeline. One thread consumes it (:meth:`extend`), any thread asks for movements."""
+    """The timeline. One thread consumes it (:meth:`extend`), any thread asks for movements.
+
+    ``idle_s`` is the length of one stretch of idling, for whose end a movement waits.
+    """
 
     def __init__(
         self,
@@ -75,6 +75,7 @@ class World:
         disturbances: Disturbances,
         rates: Rates,
         *,
+        idle_s: float = 0.2,
         movements_before: int = 0,
         q: Mapping[str, float] | None = None,
     ) -> None:
@@ -83,6 +84,7 @@ class World:
         self.gripper = draw_gripper(seed, disturbances)
         self.segments: deque[Segment] = deque()
         self._seed = seed
+        self._idle_frames = rates.frames_for(idle_s)
         self._disturbances = disturbances
         self._sensors = Sensors(scene, self.gripper, disturbances, rates, seed)
         start = initial_state(scene)
@@ -152,9 +154,8 @@ class World:
 
     def _idle(self) -> Measured:
         self._idle_count += 1
-        n = self.rates.frames_for(_IDLE_S)
         rng = generator(self._seed, IDLE, 0, self._idle_count)
-        return self._sensors.measure(self._idle_plan, n, rng, rng)
+        return self._sensors.measure(self._idle_plan, self._idle_frames, rng, rng)
 
     def _measure(self, plan: Plan, address: tuple[int, int]) -> Measured:
         n = self.rates.frames_for(plan.duration)
