@@ -1,7 +1,6 @@
 """What the report shows, taken out of a session as plain data for JSON."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from sessions.reader import Session
 from sessions.report.nodes import Nodes
 from sessions.report.story import calibration_numbers, story, verdict_of
 from sessions.take import Take
+from sessions.text import date_text
 
 _POINTS = 320
 """Points of a trajectory or curve of one take."""
@@ -32,7 +32,7 @@ def collect(session: Session, model: Mapping[str, Any] | None) -> dict[str, Any]
     return {
         "title": title,
         "file": session.path.name,
-        "started": _date(info.t0_ns),
+        "started": date_text(info.t0_ns),
         "duration": info.duration_s,
         "software": session.metadata.get("software") or {},
         "metadata": {k: v for k, v in session.metadata.items() if isinstance(v, str | int | float)},
@@ -171,12 +171,6 @@ def _up(rig: Mapping[str, Any]) -> list[float]:
     gravity = np.array(rig.get("gravity") or [0.0, 0.0, -1.0], dtype=float)
     length = float(np.linalg.norm(gravity))
     return rounded(-gravity / length) if gravity.shape == (3,) and length > 0 else [0.0, 0.0, 1.0]
-
-
-def _date(t_ns: int) -> str:
-    if t_ns < 86_400_000_000_000:
-        return ""
-    return datetime.fromtimestamp(t_ns / 1e9, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def rounded(values: Sequence[float] | NDArray[Any]) -> Any:
