@@ -16,8 +16,9 @@ from ident.export import render
 from ident.joints import Joint
 from ident.joints.ends import ends
 from ident.joints.evidence import Evidence
+from ident.joints.frames import heading, in_joint
 from ident.joints.marks import Arc, Mark
-from ident.joints.node import TURN, Coordinate, Primitive, heading, in_joint
+from ident.joints.node import TURN, Coordinate, Primitive
 from ident.model import model_text, parse_model
 from ident.tree import KinematicTree
 

@@ -13,7 +13,8 @@ from fitting.se3 import Array
 from ident.handles import Handle
 from ident.joints import Joint
 from ident.joints.chain import Chain
-from ident.joints.node import Node, is_frame
+from ident.joints.frames import is_frame
+from ident.joints.node import Node
 from ident.joints.problems import ModelError, OutOfLimitsError, Problem
 from ident.joints.solve import solve
 from ident.joints.uncertainty import frame_covariance

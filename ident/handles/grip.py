@@ -9,7 +9,8 @@ import numpy as np
 from fitting.result import FitFailure
 from fitting.se3 import Array, complete_axis, frame, rotation_z
 from ident.joints.ends import ends
-from ident.joints.node import Limits, heading
+from ident.joints.frames import heading
+from ident.joints.node import Limits
 from ident.joints.takes import split
 
 

@@ -12,8 +12,9 @@ from fitting.se3 import Array, complete_axis, frame
 from ident.handles.base import Handle
 from ident.handles.grip import find_grip
 from ident.joints.evidence import Evidence
+from ident.joints.frames import heading, in_joint, near
 from ident.joints.marks import Arc, Cylinder, Mark
-from ident.joints.node import TURN, Coordinate, Limits, Primitive, heading, in_joint, near
+from ident.joints.node import TURN, Coordinate, Limits, Primitive
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -12,8 +12,9 @@ from fitting.se3 import Array, complete_axis, frame
 from ident.joints.base import Joint
 from ident.joints.ends import direction, ends
 from ident.joints.evidence import Evidence
+from ident.joints.frames import in_joint
 from ident.joints.marks import Bar, Mark
-from ident.joints.node import SLIDE, Coordinate, Primitive, in_joint
+from ident.joints.node import SLIDE, Coordinate, Primitive
 from ident.joints.takes import split
 
 

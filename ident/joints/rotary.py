@@ -12,8 +12,9 @@ from fitting.se3 import Array, complete_axis, frame, rotation_z
 from ident.joints.base import Joint
 from ident.joints.ends import direction, ends
 from ident.joints.evidence import Evidence
+from ident.joints.frames import azimuth, heading, in_joint, near
 from ident.joints.marks import Arc, Mark
-from ident.joints.node import TURN, Coordinate, Primitive, azimuth, heading, in_joint, near
+from ident.joints.node import TURN, Coordinate, Primitive
 from ident.joints.takes import split
 
 ON_AXIS = 0.01

@@ -11,6 +11,8 @@ _STARTS = 24
 _STEPS = 60
 _GOOD = 1e-9
 """A residual below this many standard deviations cannot be improved upon."""
+_LIKELY, _ENOUGH = 3.0, 4
+"""One below this many is what noise leaves: after so many starts, no better place is looked for."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,11 @@ def solve(chain: Chain, pose: Array, covariance: Array, start: Array | None = No
     if start is not None:
         starts[0] = np.clip(start, lower, upper)
     best, where = np.inf, starts[0]
-    for q0 in starts:
+    for tried, q0 in enumerate(starts, start=1):
         cost, q = _descend(chain, pose, whiten, q0)
         if cost < best:
             best, where = cost, q
-        if best < _GOOD or not len(low):
+        if best < _GOOD or not len(low) or (best < _LIKELY and tried >= _ENOUGH):
             break
     error = _error(chain, pose, where)
     return Solution(
