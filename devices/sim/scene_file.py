@@ -144,8 +144,8 @@ def _structure(joints: tuple[Joint, ...], handles: tuple[Handle, ...]) -> list[s
             problems.append(f"joint {joint.name}: grip {joint.grip!r} is not a handle.")
         if joint.strays is not None and joint.strays.joint not in parents:
             problems.append(f"joint {joint.name}: strays into {joint.strays.joint!r}, which is not a joint.")
-    if not joints:
-        problems.append("there is no [[joint]].")
+    if not nodes:
+        problems.append("there is neither a [[joint]] nor a [[handle]].")
     return problems
 
 

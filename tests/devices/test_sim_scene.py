@@ -1,5 +1,6 @@
 """Scenes and disturbances as files: what is shipped, what is refused and how."""
 
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ from devices.sim import Disturbances, SceneError, load_scene, shipped_scenes
 from devices.sim.scene_file import parse_scene
 from devices.sim.simulation import SimulationConfig
 
-DOOR = (Path(__file__).parents[2] / "devices/sim/scenes/door.toml").read_text()
+REPO = Path(__file__).parents[2]
+DOOR = (REPO / "devices/sim/scenes/door.toml").read_text()
 
 
 def test_shipped_scenes_are_what_they_promise() -> None:
@@ -49,6 +51,13 @@ def test_a_scene_file_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(DOOR.replace('name = "door"', 'name = "mine"'))
     assert load_scene(path).name == "mine"
+
+
+def test_the_manual_knows_every_disturbance_and_its_scene_can_be_used() -> None:
+    manual = (REPO / "docs/simulation.md").read_text()
+    assert [f.name for f in fields(Disturbances) if f"`{f.name}`" not in manual] == []
+    example = manual.split("```toml\n")[1].split("```")[0]
+    assert parse_scene(example, "manual").handle("bar").radius == 0.015
 
 
 def test_every_problem_of_a_scene_is_listed_at_once() -> None:
