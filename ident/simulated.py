@@ -50,7 +50,7 @@ class SimulatedHand:
 
     def begin(self, take: int, target: Target, state: State) -> None:
         """Make the movement in a thread of its own."""
-        movements = [*_ancestors(state, take), self._movement(target, state)]
+        movements = [*_ancestors(state, take), movement_for(target, state, self._style)]
         threading.Thread(target=self._perform, args=(take, movements), name="hand", daemon=True).start()
 
     def window(self, take: int) -> tuple[int, int] | None:
@@ -69,14 +69,16 @@ class SimulatedHand:
         self._windows[take] = window
         self._post(ev.Proceed(take=take))
 
-    def _movement(self, target: Target, state: State) -> dict[str, Any]:
-        if not target.node:
-            return {"kind": target.purpose}
-        if target.purpose != "movement":
-            return {"kind": "hold", "joint": target.node, "at": target.purpose.removesuffix("_limit")}
-        again = sum(t.target == target for t in state.takes) > 1
-        kind = "handle" if state.plan.node(target.node).is_handle else "joint"
-        return {"kind": kind, "name": target.node, "style": "careful" if again else self._style}
+
+def movement_for(target: Target, state: State, style: str = "normal") -> dict[str, Any]:
+    """The movement that a take asks the simulated operator for; one that is asked for again is made with care."""
+    if not target.node:
+        return {"kind": target.purpose}
+    if target.purpose != "movement":
+        return {"kind": "hold", "joint": target.node, "at": target.purpose.removesuffix("_limit")}
+    again = sum(t.target == target for t in state.takes) > 1
+    kind = "handle" if state.plan.node(target.node).is_handle else "joint"
+    return {"kind": kind, "name": target.node, "style": "careful" if again else style}
 
 
 def _ancestors(state: State, take: int) -> list[dict[str, Any]]:
