@@ -77,7 +77,7 @@ class EchoSync:
     DRIFT_PRIOR = 100e-6
     """Standard deviation of a quartz clock's rate error."""
     STEP_NS = 5_000_000
-    """An exchange off the map by more than its own doubt and this much means that the clock was stepped."""
+    """An exchange off the map by this much more than both can be wrong means that the clock was stepped."""
 
     def __init__(self, clock_hz: int, exchanges: int = 600) -> None:
         if clock_hz <= 0:
@@ -122,7 +122,7 @@ class EchoSync:
             return
         middle_ns = sent_ns + round_trip_ns // 2
         if self._map is not None:
-            doubt_ns = round_trip_ns // 2 + self.STEP_NS
+            doubt_ns = (round_trip_ns + self._best_ns) // 2 + self.STEP_NS
             if abs(self.to_host(ticks) - middle_ns) > doubt_ns:
                 self._exchanges.clear()
                 self.steps += 1
@@ -171,20 +171,23 @@ class SequenceClock:
     """Samples, at least, for the first guess of the rate."""
     MOST_FIRST = 1024
     """Samples, at most; of more, as from a counter that never counts, every second is forgotten."""
-    EARLY_NS = -50_000_000
-    """No datagram undercuts the line by this much unless the counter jumped."""
+    JUMP_NS = 50_000_000
+    """A single step of the count may contradict the receive times by this much, else the counter jumped."""
     LATE_NS = 100_000_000
     LATE_BLOCKS = 8
     """Two seconds in which every datagram is later than this mean that the counter stood still."""
     LOST_NS = 10_000_000_000
-    """A datagram later than this cannot belong to the line."""
+    """A datagram later than this cannot belong to the line. All of these are real time."""
 
-    def __init__(self, modulus: int = 1 << 32) -> None:
+    def __init__(self, modulus: int = 1 << 32, speed: float = 1.0) -> None:
+        """``speed`` is that of the host clock: delays of the real network look longer by it."""
+        self._speed = speed
         self.splits = 0
         """How often a new line was begun."""
         self._modulus = modulus
         self._last = 0
         self._count = 0
+        self._last_since_ns = 0
         self._origin_ns: int | None = None
         self._period_ns = 0.0
         self._offset_ns = 0.0
@@ -214,11 +217,13 @@ class SequenceClock:
         if self._period_ns == 0.0:
             return self._warm_up(sequence, count, received_ns)
         late_ns = since_ns - self._offset_ns - count * self._period_ns
-        restarted = step * self._period_ns < self.EARLY_NS
-        if restarted or not self.EARLY_NS < late_ns < self.LOST_NS or self._late_blocks >= self.LATE_BLOCKS:
+        step_ns = step * self._period_ns
+        jump_ns = self.JUMP_NS * self._speed
+        jumped = step_ns < -jump_ns or step_ns - (since_ns - self._last_since_ns) > jump_ns
+        if jumped or late_ns > self.LOST_NS * self._speed or self._late_blocks >= self.LATE_BLOCKS:
             self.splits += 1
             return self._begin(sequence, received_ns)
-        self._last, self._count = sequence, count
+        self._last, self._count, self._last_since_ns = sequence, count, since_ns
         if late_ns < 0.0:
             self._offset_ns += late_ns
             late_ns = 0.0
@@ -231,7 +236,7 @@ class SequenceClock:
     def _begin(self, sequence: int, received_ns: int) -> int:
         """Start a new line; a rate found before stays as the first guess."""
         self._origin_ns = received_ns
-        self._last, self._count = sequence, 0
+        self._last, self._count, self._last_since_ns = sequence, 0, 0
         self._offset_ns = 0.0
         self._first = [(0, 0)]
         self._supports.clear()
@@ -241,26 +246,26 @@ class SequenceClock:
 
     def _next_block(self, since_ns: int) -> None:
         self._quickest = math.inf, (0, 0)
-        self._block_end_ns = since_ns + self.BLOCK_NS
+        self._block_end_ns = since_ns + round(self.BLOCK_NS * self._speed)
 
     def _warm_up(self, sequence: int, count: int, received_ns: int) -> int:
         """Gather the first quarter second; until the rate is known the receive time must do."""
         since_ns = received_ns - (self._origin_ns or 0)
-        self._last, self._count = sequence, count
+        self._last, self._count, self._last_since_ns = sequence, count, since_ns
         self._first.append((count, since_ns))
         if len(self._first) > self.MOST_FIRST:
             self._first = self._first[::2]
         if since_ns >= self._block_end_ns and len(self._first) >= self.WARM_UP and count > 0:
-            edge = _supporting_edge(sorted(self._first))
-            self._supports.extend(edge)
+            self._supports.extend(_quickest_of_first_and_last_third(self._first))
             self._first = []
+            self._period_ns = since_ns / count
             self._follow()
             self._next_block(since_ns)
         return received_ns
 
     def _end_block(self, since_ns: int) -> None:
         late_ns, point = self._quickest
-        self._late_blocks = self._late_blocks + 1 if late_ns > self.LATE_NS else 0
+        self._late_blocks = self._late_blocks + 1 if late_ns > self.LATE_NS * self._speed else 0
         if math.isfinite(late_ns):
             self._supports.append(point)
             self._follow()
@@ -277,6 +282,14 @@ class SequenceClock:
 
 _Point = tuple[int, int]
 """Counts and nanoseconds since the line began."""
+
+
+def _quickest_of_first_and_last_third(points: list[_Point]) -> list[_Point]:
+    """Return two points far apart, each the quickest of its third by the mean rate."""
+    (count_0, since_0_ns), (count_1, since_1_ns) = points[0], points[-1]
+    period_ns = (since_1_ns - since_0_ns) / (count_1 - count_0)
+    third = max(1, len(points) // 3)
+    return [min(part, key=lambda p: p[1] - p[0] * period_ns) for part in (points[:third], points[-third:])]
 
 
 def _supporting_edge(points: list[_Point]) -> list[_Point]:

@@ -120,7 +120,7 @@ class AtiSerial:
         self._on_wrenches = on_wrenches
         self._dialect = _DIALECTS[config.format]
         self._decoder = self._dialect.decoder()
-        self._times = SequenceClock()
+        self._times = SequenceClock(speed=clock.speed)
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._ready = threading.Event()

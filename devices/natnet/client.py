@@ -54,7 +54,7 @@ class NatNetClient:
         self._on_event = on_event
         self._on_poses = on_poses
         self._events: list[DeviceEvent] = []
-        self._stream = PoseStream(config.bodies, config.capacity, config.max_mean_error_m)
+        self._stream = PoseStream(config.bodies, config.capacity, config.max_mean_error_m, clock.speed)
         self._connection = Connection(config, clock, self._tell, self._stream)
         self._changed = threading.Condition()
         self._stopping = threading.Event()

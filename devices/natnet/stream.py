@@ -97,7 +97,8 @@ class _Body:
 class PoseStream:
     """Turns the frames of one server into samples in buffers."""
 
-    def __init__(self, bodies: tuple[str, ...], capacity: int, max_mean_error_m: float) -> None:
+    def __init__(self, bodies: tuple[str, ...], capacity: int, max_mean_error_m: float, speed: float = 1.0) -> None:
+        self._speed = speed
         self.counter = FrameCounter()
         self.sync: EchoSync | None = None
         self.frames = 0
@@ -116,14 +117,14 @@ class PoseStream:
         self._names: dict[int, str] = {}
         self._bodies = {name: _Body(name, capacity) for name in bodies}
         self.buffers = {name: body.buffer for name, body in self._bodies.items()}
-        self._envelope = SequenceClock()
+        self._envelope = SequenceClock(speed=speed)
         self._latency_ns: deque[int] = deque(maxlen=512)
 
     def begin(self, sync: EchoSync | None) -> None:
         """Expect a new server, or the old one after a pause, with its own clock."""
         self.sync = sync
         self.counter.begin()
-        self._envelope = SequenceClock()
+        self._envelope = SequenceClock(speed=self._speed)
         self.models_known = False
 
     def name(self, models: ModelDef) -> bool:

@@ -55,7 +55,7 @@ class Intake:
         self._scale = np.ones(6)
         self._buffer = buffer
         self._clock = clock
-        self._times = SequenceClock()
+        self._times = SequenceClock(speed=clock.speed)
         self._newest_ns = 0
         self._tap = tap
         self._on_wrenches = on_wrenches

@@ -172,6 +172,29 @@ def test_a_stall_of_the_network_does_not_shift_the_times() -> None:
     assert np.abs(error_ns[2000:]).max() < 100_000
 
 
+def test_bursts_of_a_busy_sender_are_spread_out_again() -> None:
+    """A simulated sensor at ten times the speed wakes up now and then and sends what is due."""
+    rng = np.random.default_rng(11)
+    true_ns = sampled(200_000, 1000.0)
+    wake_ns = START_NS + np.cumsum(rng.exponential(100_000_000, 4000)).astype(np.int64)
+    received_ns = wake_ns[np.searchsorted(wake_ns, true_ns)] + 100_000
+    clock = SequenceClock(speed=10.0)
+    stamps = clock.stamp(np.arange(200_000), received_ns)
+    assert clock.splits == 0
+    assert np.abs(stamps - true_ns)[20_000:].max() < 10_000_000
+    assert np.abs(np.diff(stamps) - 1_000_000)[20_000:].max() < 10_000_000
+
+
+def test_a_counter_that_jumps_ahead_begins_a_new_line() -> None:
+    rng = np.random.default_rng(12)
+    true_ns = sampled(10_000, 1000.0)
+    sequence = np.arange(10_000) + 5000 * (np.arange(10_000) >= 5000)
+    clock = SequenceClock()
+    error_ns = clock.stamp(sequence, received(true_ns, rng)) - true_ns - 200_000
+    assert clock.splits == 1
+    assert np.abs(error_ns[6000:]).max() < 100_000
+
+
 def test_a_counter_that_restarts_begins_a_new_line() -> None:
     rng = np.random.default_rng(8)
     true_ns = np.concatenate([sampled(5000, 1000.0), sampled(5000, 1000.0) + 8_000_000_000])
