@@ -25,7 +25,7 @@ _METRES = {
 _FIRST_CELL = "format version"
 _BODY = "rigid body"
 _HEADER_ROWS = 20
-_START_FORMATS = ("%Y-%m-%d %I.%M.%S.%f %p", "%Y-%m-%d %I.%M.%S %p", "%Y-%m-%d %H:%M:%S")
+_START = re.compile(r"(\d{4}-\d\d-\d\d)\s+(\d{1,2})[.:](\d\d)[.:](\d\d)(?:[.:](\d+))?\s*(.*)")
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ def read(path: Path, text: str) -> Recording:
     bodies = _columns(path, rows[1 : axis_row + 1])
     numbers = _numbers(path, rows[axis_row + 1 :], axis_row + 2, separator, notes)
     start_ns = _start_ns(header, notes)
-    t_ns = start_ns + np.round(numbers[:, 1] * 1e9).astype(np.int64)
+    t_ns = start_ns + np.round(_seconds(header, numbers) * 1e9).astype(np.int64)
     if (np.diff(t_ns) <= 0).any():
         notes.append("Times do not always increase; samples are sorted by time.")
     if header.get("coordinate space", "global").lower() != "global":
@@ -162,15 +162,36 @@ def _numbers(
 
 def _start_ns(header: dict[str, str], notes: list[str]) -> int:
     """Start of the capture in ns since 1970; the file does not tell its time zone, so UTC."""
-    told = header.get("capture start time", "")
-    for form in _START_FORMATS:
-        try:
-            start = datetime.strptime(told, form).replace(tzinfo=UTC)
-        except ValueError:
-            continue
-        return round(start.timestamp()) * 1_000_000_000 + start.microsecond * 1000
-    notes.append("The export does not say when it was captured; times start at 0.")
-    return 0
+    found = _START.match(header.get("capture start time", ""))
+    if not found:
+        notes.append("The export does not say when it was captured; times start at 0.")
+        return 0
+    day, hour, minute, second, fraction, half = found.groups()
+    afternoon = half.lower().replace(".", "") == "pm"
+    if half and not afternoon and half.lower().replace(".", "") != "am":
+        # Windows writes the half of the day in the lab's own language.
+        notes.append(f"The capture began at {hour}.{minute} {half!r}; if that is the afternoon, add 12 hours.")
+    hours = int(hour) % 12 + 12 * afternoon if half else int(hour)
+    try:
+        start = datetime.fromisoformat(day).replace(hour=hours, minute=int(minute), second=int(second), tzinfo=UTC)
+    except ValueError:
+        notes.append(f"The capture's start {found[0]!r} is no time; times start at 0.")
+        return 0
+    return round(start.timestamp()) * 1_000_000_000 + int((fraction or "0").ljust(9, "0")[:9])
+
+
+def _seconds(header: dict[str, str], numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Times (n,) in s: by frame number and rate where the column agrees, since some exports round it to ms."""
+    told, frames = numbers[:, 1], numbers[:, 0]
+    try:
+        rate_hz = float(header.get("export frame rate") or header["capture frame rate"])
+    except (KeyError, ValueError):
+        return told
+    if not 0.1 < rate_hz < 1e5:
+        return told
+    exact = told[0] + (frames - frames[0]) / rate_hz
+    agrees = np.abs(told - exact) <= min(0.0011, 0.45 / rate_hz)
+    return exact if agrees.all() else told
 
 
 def _quaternions(

@@ -1,5 +1,6 @@
 """Recordings of other programs become sessions, or a message that says what is wrong with them."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -112,6 +113,35 @@ def test_what_cannot_be_imported_is_explained(tmp_path: Path, text: str, message
     with pytest.raises(SessionError, match=message):
         import_recording(path, tmp_path / "take.mcap")
     assert not (tmp_path / "take.mcap").exists()
+
+
+@pytest.mark.parametrize(
+    ("told", "hour"),
+    [
+        ("03.14.26.331 PM", 15),
+        ("03.14.26.331 P.M.", 15),
+        ("12.14.26.331 AM", 0),
+        ("15:14:26.331", 15),
+        ("03.14.26.331 DU.", 3),
+    ],
+)
+def test_the_start_of_a_capture_in_any_spelling(tmp_path: Path, told: str, hour: int) -> None:
+    path = tmp_path / "take.csv"
+    path.write_text(motive_csv().replace("03.14.26.331 PM", told))
+    recording = read_recording(path)
+    started = datetime(2024, 5, 6, hour, 14, 26, 331000, tzinfo=UTC)
+    assert recording.bodies["gripper"].t_ns[0] == round(started.timestamp() * 1000) * 1_000_000
+    assert any("add 12 hours" in note for note in recording.notes) is ("DU" in told)
+
+
+def test_times_rounded_to_milliseconds_are_put_right(tmp_path: Path) -> None:
+    path = tmp_path / "take.csv"
+    text = motive_csv().replace("100.000000", "360.000000")
+    for frame, rounded in enumerate(("0.000000", "0.003000", "0.006000", "0.008000")):
+        text = text.replace(f"\r\n{frame},{frame / 100:.6f},", f"\r\n{frame},{rounded},")
+    path.write_text(text)
+    t_ns = read_recording(path).bodies["gripper"].t_ns
+    np.testing.assert_allclose(np.diff(t_ns), 1e9 / 360, atol=2)
 
 
 def test_a_body_that_is_not_there_is_answered_with_those_that_are(tmp_path: Path) -> None:
