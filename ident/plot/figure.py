@@ -24,6 +24,10 @@ OUTLIER = "#9aa0aa"
 MAGNIFICATIONS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 _WIDEST_CONE = 0.14
 """Half-angle (rad) up to which uncertainty is magnified, so that it can be seen at all."""
+_SMALL = 0.35
+"""Parts below this share of the whole are shown again, larger."""
+_DETAIL_LEFT, _DETAIL_TOP = 0.735, 0.38
+"""Where the closer look goes, in the figure: below the numbers, if they leave enough height."""
 _GATE = 4.0
 """A sample farther from its joint than so many noise deviations is shown as an outlier."""
 
@@ -36,6 +40,9 @@ class Drawn:
     """What was drawn: for the view, the labels and the panel."""
 
     points: list[Array] = field(default_factory=list)
+    """What must be seen."""
+    crowd: list[Array] = field(default_factory=list)
+    """Where labels had better not be."""
     axes: list[Array] = field(default_factory=list)
     labels: list[Label] = field(default_factory=list)
     colors: dict[str, str] = field(default_factory=dict)
@@ -50,28 +57,32 @@ def draw_model(
     q: Configuration | None = None,
     takes: Takes | None = None,
     *,
-    labels: bool = True,
+    only: Sequence[str] | None = None,
+    walls: bool = True,
+    direction: tuple[float, float] | None = None,
     keep_view: bool = False,
 ) -> Drawn:
     """Draw a tree at q into a 3-D axes, over measured takes where given.
 
+    ``only`` names the joints and handles to draw, by default all. Without ``walls`` there are no axes of coordinates
+    around them. ``direction`` gives elevation and azimuth in degrees.
     With ``keep_view`` limits and direction of the axes stay as they are, for drawing again while a joint moves.
     """
     ax.computed_zorder = False
     drawn = Drawn(colors={name: COLORS[i % len(COLORS)] for i, name in enumerate(tree.nodes)})
-    size = _size(tree)
+    names = tuple(tree.nodes) if only is None else tuple(only)
+    size = extent(tree, names)
     drawn.magnification = _magnification(tree)
-    for name, color in drawn.colors.items():
-        _draw_takes(ax, tree, name, (takes or {}).get(name, ()), color, drawn)
-    for node in tree.nodes.values():
-        _draw_node(ax, tree, node, q, size, drawn)
-    _draw_root(ax, size, drawn)
-    style(ax)
-    points = np.concatenate(drawn.points)
+    for name in names:
+        _draw_takes(ax, tree, name, (takes or {}).get(name, ()), drawn)
+    for name in names:
+        _draw_node(ax, tree, tree.nodes[name], q, size, drawn, link=tree.nodes[name].parent in names)
+    if only is None:
+        _draw_root(ax, size, drawn)
+    style(ax) if walls else ax.set_axis_off()
     if not keep_view:
-        fit_view(ax, points, np.array(drawn.axes).reshape(-1, 3))
-    if labels:
-        place_labels(ax, drawn.labels, points)
+        fit_view(ax, np.concatenate(drawn.points), np.array(drawn.axes).reshape(-1, 3), direction, walls=walls)
+    place_labels(ax, drawn.labels, np.concatenate([*drawn.points, *drawn.crowd]))
     return drawn
 
 
@@ -92,24 +103,33 @@ def save_model_figure(
         raise ModelError(f"{path} ends in none of .png, .svg and .pdf, which are the figures that can be written.")
     figure = Figure(figsize=(8.0, 6.0), dpi=200, facecolor="white")
     FigureCanvasAgg(figure)
-    ax = figure.add_axes((0.0, 0.02, 0.71, 0.92), projection="3d")
+    ax: Any = figure.add_axes((0.0, 0.02, 0.71, 0.92), projection="3d")
     drawn = draw_model(ax, tree, q, takes)
     figure.text(0.03, 0.955, title or tree.name, fontsize=15, fontweight="bold", color="#222a35", va="center")
-    draw_panel(figure, tree, drawn.colors, drawn.magnification, with_data=bool(takes), with_outliers=drawn.outliers)
+    end = draw_panel(
+        figure, tree, drawn.colors, drawn.magnification, with_data=bool(takes), with_outliers=drawn.outliers
+    )
+    detail = small_parts(tree)
+    if detail and end > _DETAIL_TOP:
+        inset = figure.add_axes((0.715, 0.145, 0.28, end - 0.18), projection="3d")
+        draw_model(inset, tree, q, takes, only=detail, walls=False, direction=(ax.elev, ax.azim))
+        figure.text(_DETAIL_LEFT, end - 0.025, "detail", fontsize=8, color="#5b6472", style="italic", va="center")
     try:
         figure.savefig(path, dpi=200)
     except OSError as error:
         raise ModelError(f"{path} cannot be written: {error.strerror}. Choose another folder.") from None
 
 
-def _draw_node(ax: Any, tree: KinematicTree, node: Node, q: Configuration | None, size: float, drawn: Drawn) -> None:
+def _draw_node(
+    ax: Any, tree: KinematicTree, node: Node, q: Configuration | None, size: float, drawn: Drawn, *, link: bool
+) -> None:
     color = drawn.colors[node.name]
     parent2root = tree.pose(node.parent, q, check_limits=False)
     joint2root = parent2root @ node.origin
     child2root = tree.pose(node.name, q, check_limits=False)
     origin, axis = joint2root[:3, 3], joint2root[:3, 2]
     # The tree itself: a thin line from each link to what hangs on it.
-    if node.parent != ROOT:
+    if link:
         shapes.line(ax, [parent2root[:3, 3], origin], "#8c93a0", linewidth=0.8, linestyle=(0, (3, 2)), zorder=2)
     anchor = origin
     reach = 0.2 * size
@@ -136,6 +156,7 @@ def _draw_node(ax: Any, tree: KinematicTree, node: Node, q: Configuration | None
         shapes.arrow(ax, origin + low * axis, origin + high * axis, color, width=1.5, head=0.045 * size)
         drawn.axes.append(axis)
         drawn.points.append(np.array([origin + low * axis, origin + high * axis]))
+        drawn.crowd.append(origin + np.linspace(low, high, 25)[:, None] * axis)
     shapes.triad(ax, child2root, 0.07 * size)
     drawn.points.append(origin[None])
     drawn.labels.append(Label(node.name, anchor, color))
@@ -162,7 +183,9 @@ def _draw_uncertainty(
     tilts = _half_axes(turn_axis.T @ covariance[3:, 3:] @ turn_axis) @ turn.T
     shapes.cones(ax, origin, axis, reach, scale * tilts, color)
     across = np.eye(3) - np.outer(node.axis, node.axis)
-    shapes.ellipse(ax, origin, scale * _half_axes(across @ covariance[:3, :3] @ across) @ turn.T, color)
+    half = scale * _half_axes(across @ covariance[:3, :3] @ across) @ turn.T
+    shapes.ellipse(ax, origin, half, color)
+    drawn.points.append(origin + np.concatenate([half, -half]))
 
 
 def _half_axes(covariance: Array) -> Array:
@@ -172,7 +195,8 @@ def _half_axes(covariance: Array) -> Array:
     return half[1:]
 
 
-def _draw_takes(ax: Any, tree: KinematicTree, name: str, takes: Sequence[Array], color: str, drawn: Drawn) -> None:
+def _draw_takes(ax: Any, tree: KinematicTree, name: str, takes: Sequence[Array], drawn: Drawn) -> None:
+    color = drawn.colors[name]
     for take in takes:
         points = np.asarray(take, dtype=float)
         points = points[:, :3, 3] if points.ndim == 3 else points.reshape(-1, 3)
@@ -188,6 +212,7 @@ def _draw_takes(ax: Any, tree: KinematicTree, name: str, takes: Sequence[Array],
             ax.scatter(*points[~good].T, alpha=0.8, depthshade=False, zorder=4, **style_)
         low, high = np.percentile(points[good] if good.any() else points, [1, 99], axis=0)
         drawn.points.append(np.array([low, high]))
+        drawn.crowd.append(points[:: max(1, len(points) // 40)])
 
 
 def _inliers(tree: KinematicTree, node: Node, points: Array) -> Any:
@@ -223,10 +248,10 @@ def _draw_root(ax: Any, size: float, drawn: Drawn) -> None:
         drawn.points.append(points)
 
 
-def _size(tree: KinematicTree) -> float:
-    """Extent of the object in metres."""
-    points = [np.zeros(3)] if not tree.nodes else []
-    for node in tree.nodes.values():
+def extent(tree: KinematicTree, names: Sequence[str]) -> float:
+    """Size in metres of some joints and handles, with their limits."""
+    points = [np.zeros(3)] if not names else []
+    for node in (tree.nodes[name] for name in names):
         joint2root = tree.pose(node.parent, {}, check_limits=False) @ node.origin
         corners = [np.zeros(3)]
         for mark in node.marks():
@@ -235,7 +260,14 @@ def _size(tree: KinematicTree) -> float:
             elif isinstance(mark, Bar | Cylinder):
                 corners += [np.array([0.0, 0.0, v]) for v in (mark.lower, mark.upper) if np.isfinite(v)]
         points += [joint2root[:3, :3] @ c + joint2root[:3, 3] for c in corners]
-    return max(float(np.ptp(np.array(points), axis=0).max()), 0.15)
+    return max(float(np.ptp(np.array(points), axis=0).max()), 0.05)
+
+
+def small_parts(tree: KinematicTree) -> tuple[str, ...]:
+    """Joints and handles that are small and close together on a large object: they deserve a closer look."""
+    whole = extent(tree, tuple(tree.nodes))
+    small = tuple(name for name in tree.nodes if extent(tree, (name,)) < _SMALL * whole)
+    return small if 1 < len(small) < len(tree.nodes) and extent(tree, small) < _SMALL * whole else ()
 
 
 def _magnification(tree: KinematicTree) -> int:

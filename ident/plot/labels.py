@@ -10,8 +10,10 @@ from fitting.se3 import Array
 from ident.plot.view import pixels
 
 _DIRECTIONS = 16
-_DISTANCES = (26.0, 44.0, 66.0, 94.0)
+_DISTANCES = (26.0, 38.0, 52.0, 70.0, 94.0)
 """Points between an anchor and the middle of its label."""
+_CROWDED = 150.0
+"""Cost of lying on everything that is drawn; a label has to lie on some of it now and then."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def _annotate(ax: Any, label: Label, pixel: Array, offset: Array, size: float) -
 
 def _cost(box: Array, boxes: Sequence[Array], crowd: Array, anchors: Array, window: Any) -> float:
     cost = sum(30.0 for other in boxes if _overlap(box, other))
-    cost += 4.0 * float(_inside(box, anchors).sum()) + 12.0 * float(_inside(box, crowd).mean() if len(crowd) else 0.0)
+    cost += 4.0 * float(_inside(box, anchors).sum()) + _CROWDED * float(_inside(box, crowd).sum()) / max(len(crowd), 1)
     outside = max(window.x0 - box[0], box[2] - window.x1, window.y0 - box[1], box[3] - window.y1, 0.0)
     return float(cost + outside)
 

@@ -20,8 +20,8 @@ def draw_panel(
     *,
     with_data: bool,
     with_outliers: bool,
-) -> None:
-    """Write the column into the right quarter of a figure."""
+) -> float:
+    """Write the column into the right quarter of a figure; return the height at which it ends."""
     from matplotlib.patches import Rectangle
 
     entries = {name: node_lines(node) for name, node in tree.nodes.items()}
@@ -55,6 +55,7 @@ def draw_panel(
             figure.text(_LEFT + 0.02, y, text, fontsize=size, color=_SOFT, va="center")
         y -= 1.9 * step
     _draw_key(figure, tree, magnification, with_data, with_outliers)
+    return y + 1.4 * step
 
 
 def node_lines(node: Node) -> list[str]:

@@ -14,19 +14,26 @@ _FLATTEST = 0.45
 """No side of the box is shorter than this share of the longest."""
 
 
-def fit_view(ax: Any, points: Array, axes: Array) -> None:
-    """Show all points (n, 3) at equal scale, from where they spread most and no axis (k, 3) is seen end-on."""
+def fit_view(
+    ax: Any, points: Array, axes: Array, direction: tuple[float, float] | None = None, *, walls: bool = True
+) -> None:
+    """Show all points (n, 3) at equal scale, from where they spread most and no axis (k, 3) is seen end-on.
+
+    ``direction`` gives elevation and azimuth in degrees instead. Without ``walls`` the points alone fill the axes.
+    """
     low, high = points.min(axis=0), points.max(axis=0)
     size = np.maximum(high - low, max(float((high - low).max()), 1e-3) * _FLATTEST) * (1.0 + 2.0 * _MARGIN)
     middle = 0.5 * (low + high)
     ax.set_xlim(*(middle[0] + size[0] * np.array([-0.5, 0.5])))
     ax.set_ylim(*(middle[1] + size[1] * np.array([-0.5, 0.5])))
     ax.set_zlim(*(middle[2] + size[2] * np.array([-0.5, 0.5])))
-    elevation, azimuth = best_view(points, axes)
+    elevation, azimuth = direction or best_view(points, axes)
     ax.view_init(elev=elevation, azim=azimuth)
+    # From some distance, so that lengths near and far can be compared.
+    ax.set_proj_type("persp", focal_length=2.0)
     ax.set_box_aspect(size / size.max())
     corners = middle + size * (np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)]) - 0.5)
-    flat = pixels(ax, corners)
+    flat = pixels(ax, corners if walls else points)
     window = ax.get_window_extent()
     spare = np.array([window.width, window.height]) / np.ptp(flat, axis=0)
     ax.set_box_aspect(size / size.max(), zoom=_FILL * float(spare.min()))

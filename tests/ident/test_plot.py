@@ -8,9 +8,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from model_cases import door, random_tree
 
+from ident.handles import Handle0
 from ident.joints import Prismatic, Rotary
 from ident.joints.problems import ModelError
 from ident.plot import draw_model, save_model_figure
+from ident.plot.figure import small_parts
 from ident.tree import KinematicTree
 
 
@@ -79,3 +81,11 @@ def test_outliers_are_told_apart() -> None:
     tree = tree.with_node(replace(tree.joints[0], evidence=None))
     drawn = draw_model(figure.add_subplot(projection="3d"), tree, takes={"hinge": data["hinge"]})
     assert not drawn.outliers
+
+
+def test_small_parts_of_a_large_object_are_shown_again() -> None:
+    hinge, lever = door().joints
+    knob = Handle0(name="knob", parent="lever")
+    assert small_parts(KinematicTree("door", (hinge, lever), (knob,))) == ("lever", "knob")
+    assert small_parts(door()) == ()
+    assert small_parts(KinematicTree("one", (Rotary.example(),))) == ()
