@@ -6,6 +6,7 @@ from calibration.holds import Coverage, Hold, HoldSettings, coverage, find_holds
 from calibration.identity import RigIdentity
 from calibration.known_pose import tip_by_known_pose
 from calibration.pivoting import tip_by_pivoting
+from calibration.progress import TipProgress, pivoting_progress, two_rotations_progress
 from calibration.records import Record
 from calibration.registration import (
     ProbedPoint,
@@ -42,6 +43,7 @@ __all__ = [
     "StoreError",
     "Tip",
     "TipLimits",
+    "TipProgress",
     "align_by_axes",
     "align_sensor",
     "compensate",
@@ -50,6 +52,7 @@ __all__ = [
     "find_holds",
     "hold_still",
     "identify_load",
+    "pivoting_progress",
     "probe_point",
     "register_again",
     "register_as_world",
@@ -59,4 +62,5 @@ __all__ = [
     "tip_by_known_pose",
     "tip_by_pivoting",
     "tip_by_two_rotations",
+    "two_rotations_progress",
 ]

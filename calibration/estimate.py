@@ -90,6 +90,14 @@ def refine(model: M, start: Mask | None = None) -> Estimate[M]:
     return Estimate(model, inliers, covariance, scatter, slow)
 
 
+def trend(estimate: Estimate[M]) -> Array:
+    """Difference (k,) between the mean residuals of the last and the first quarter: play comes back, a slip
+    does not."""
+    residuals = estimate.model.residuals()[estimate.inliers]
+    quarter = max(len(residuals) // 4, 1)
+    return np.asarray(residuals[-quarter:].mean(axis=0) - residuals[:quarter].mean(axis=0))
+
+
 def _concentrate(model: M, usable: Mask) -> tuple[M, Array]:
     """Fit the better half again and again; its spread, scaled up by its median, is a robust start."""
     k = model.residuals().shape[1]

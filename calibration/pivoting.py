@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibration.estimate import trend
 from calibration.pivot import fit_pivot_point, turning
 from calibration.result import CalibrationFailure
 from calibration.tip import LIMITS, Tip, TipLimits, judged, longest_run, measured_poses, too_few
@@ -25,14 +26,17 @@ def tip_by_pivoting(
     estimate = fit_pivot_point(taken, rng)
     spread, _ = turning(taken[estimate.inliers])
     wander = float(np.sqrt(max(np.linalg.eigvalsh(estimate.slow_share)[-1], 0.0)))
+    drifted = float(np.linalg.norm(trend(estimate)))
     lost = longest_run(~estimate.inliers) / len(taken)
     share = float(np.mean(estimate.inliers))
-    if lost > limits.max_lost_run or wander > limits.max_wander or share < limits.min_inliers:
+    moved = lost > limits.max_lost_run or share < limits.min_inliers
+    if moved or wander > limits.max_wander or drifted > limits.max_trend:
         return CalibrationFailure(
             "tip-moved",
             f"The tip did not stay in its place: {100 * (1 - share):.0f} % of the samples disagree and "
             "the others wander by "
-            f"{1e3 * wander:.1f} mm. Press the tip into a dimple that holds it, and pivot again.",
+            f"{1e3 * max(wander, drifted):.1f} mm. Press the tip into a dimple that holds it, and pivot "
+            "again.",
         )
     if spread < limits.min_spread:
         return _too_little_turning(taken[estimate.inliers], advice)

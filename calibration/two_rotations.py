@@ -4,13 +4,16 @@ itself."""
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibration.estimate import Estimate
+from calibration.estimate import Estimate, trend
 from calibration.hinge import Hinge, fit_hinge, move_axis, turned
 from calibration.result import CalibrationFailure
 from calibration.tip import LIMITS, Tip, TipLimits, judged, longest_run, measured_poses, too_few
 from fitting import se3
 
 Array = NDArray[np.float64]
+
+_REACH = 0.6
+"""Metres along an axis within which the grip must be, seen from the middle of the markers."""
 
 
 def tip_by_two_rotations(
@@ -93,27 +96,51 @@ def _fit_turn(
     )
     if estimate is None:
         return too_little
-    tilt, shift = _slow(estimate)
+    (tilt, shift), (tilted, shifted) = _slow(estimate), _trend(estimate)
     lost = longest_run(~estimate.inliers) / len(poses)
     share = float(np.mean(estimate.inliers))
-    if lost > limits.max_lost_run or shift > limits.max_play or tilt > limits.max_tilt or share < limits.min_inliers:
+    slipped = lost > limits.max_lost_run or share < limits.min_inliers
+    slipped |= shift > limits.max_play or tilt > limits.max_tilt
+    slipped |= shifted > limits.max_trend or tilted > limits.max_trend_turn
+    if slipped:
         if arc < limits.min_turn and share > 0.8:
             return too_little
         return CalibrationFailure(
             "slipping-grip",
             f"The grip slipped in the turn {name}: {100 * (1 - share):.0f} % of the samples disagree, and "
             "the axis wanders by "
-            f"{1e3 * shift:.1f} mm and {np.degrees(tilt):.1f}°. Clamp the gripper tighter and repeat this "
+            f"{1e3 * max(shift, shifted):.1f} mm and {np.degrees(max(tilt, tilted)):.1f}°. Clamp the "
+            "gripper tighter and repeat this "
             "turn.",
         )
     return too_little if arc < limits.min_turn else estimate
 
 
 def _slow(estimate: Estimate[Hinge]) -> tuple[float, float]:
-    """Rms of the slow tilt (rad) and of the slow shift (m) along their worst directions."""
-    parts = (estimate.slow_share[:2, :2], estimate.slow_share[2:, 2:])
-    tilt, shift = (float(np.sqrt(max(np.linalg.eigvalsh(part)[-1], 0.0))) for part in parts)
+    """Rms of the slow tilt (rad) and of the slow shift (m) along their worst directions, at the grip."""
+    there = _at_grip(estimate)
+    slow = there @ estimate.slow_share @ there.T
+    tilt, shift = (float(np.sqrt(max(np.linalg.eigvalsh(part)[-1], 0.0))) for part in (slow[:2, :2], slow[2:, 2:]))
     return tilt, shift
+
+
+def _trend(estimate: Estimate[Hinge]) -> tuple[float, float]:
+    """Tilt (rad) and shift (m) from the first to the last quarter of the take, at the grip."""
+    moved = _at_grip(estimate) @ trend(estimate)
+    return float(np.linalg.norm(moved[:2])), float(np.linalg.norm(moved[2:]))
+
+
+def _at_grip(estimate: Estimate[Hinge]) -> Array:
+    """Matrix (4, 4) that takes residuals to that place on the axis about which the play tilts: the grip.
+
+    Elsewhere on the axis, each degree of harmless tilt would look like a slip of millimetres.
+    """
+    slow = estimate.slow_share
+    width = float(np.trace(slow[:2, :2]))
+    along = -float(np.trace(slow[:2, 2:])) / width if width > 0.0 else 0.0
+    matrix = np.eye(4)
+    matrix[2:, :2] = np.clip(along, -_REACH, _REACH) * np.eye(2)
+    return matrix
 
 
 def _closest(screws: Array, handle: Array) -> tuple[Array, Array]:
