@@ -31,8 +31,9 @@ def main() -> int:
     except DeviceError as error:
         print(error, file=sys.stderr)
         return 1
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: simulation.stop())
+    signal.signal(signal.SIGTERM, lambda *_: simulation.stop())
+    # Ctrl-C reaches the whole process group; a program that holds the lifeline decides when its rig ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN if args.lifeline else lambda *_: simulation.stop())
     if args.lifeline:
         threading.Thread(target=_watch_stdin, args=(simulation,), daemon=True).start()
     print(json.dumps(simulation.endpoints), flush=True)

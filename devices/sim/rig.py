@@ -6,7 +6,6 @@ import select
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -87,10 +86,8 @@ class SimulatedRig:
             self._arguments += ["--set", f"{name}={json.dumps(value)}"]
         self._movements = 0
         self._configuration: dict[str, float] = {}
-        self._lock = threading.Lock()
         self._begun: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
-        self._control: socket.socket | None = None
         self._endpoints: Endpoints | None = None
         self._facts: dict[str, Any] = {}
 
@@ -135,8 +132,6 @@ class SimulatedRig:
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)  # noqa: S603
         try:
             self._endpoints = Endpoints(**json.loads(self._first_line(self._process)))
-            self._control = socket.create_connection(("127.0.0.1", self._endpoints.control), _START_TIMEOUT_S)
-            self._control.settimeout(None)
             self._facts = self._ask({"do": "truth"})
         except BaseException:
             self.stop()
@@ -195,20 +190,18 @@ class SimulatedRig:
         self._ask({"do": "redefine"})
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        with self._lock:
-            control = self._control
-            if control is None:
-                raise SimulationError("The simulated rig is not running.")
-            try:
+        """One question over a connection of its own, so that a movement under way keeps no other thread waiting."""
+        if self._process is None:
+            raise SimulationError("The simulated rig is not running.")
+        line = b""
+        try:
+            with socket.create_connection(("127.0.0.1", self.endpoints.control), _START_TIMEOUT_S) as control:
+                control.settimeout(None)
                 control.sendall(json.dumps(request).encode() + b"\n")
-                line = bytearray()
-                while not line.endswith(b"\n"):
-                    part = control.recv(1 << 16)
-                    if not part:
-                        break
-                    line += part
-            except OSError:
-                line = bytearray()
+                with control.makefile("rb") as lines:
+                    line = lines.readline()
+        except OSError as error:
+            raise SimulationError(f"The simulated rig ended{self._last_words()}. Restart it.") from error
         if not line:
             raise SimulationError(f"The simulated rig ended{self._last_words()}. Restart it.")
         answer: dict[str, Any] = json.loads(line)
@@ -255,7 +248,4 @@ class SimulatedRig:
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
                 stream.close()
-        if self._control is not None:
-            self._control.close()
-            self._control = None
         self._begun = None

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,9 +95,14 @@ class Simulation:
             q=config.q,
         )
         self._stopping = threading.Event()
+        with ExitStack() as opened:
+            self._open(config, opened)
+            self._opened = opened.pop_all()
+
+    def _open(self, config: SimulationConfig, opened: ExitStack) -> None:
         host = config.host
-        self._command = bind_udp(host, config.command_port, "NatNet commands")
-        self._rdt = bind_udp(host, config.rdt_port, "RDT")
+        self._command = opened.enter_context(bind_udp(host, config.command_port, "NatNet commands"))
+        self._rdt = opened.enter_context(bind_udp(host, config.rdt_port, "RDT"))
         group = GROUP if config.multicast else None
         if group is not None:
             self._command.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(host))
@@ -114,15 +120,15 @@ class Simulation:
             extra_bodies=config.extra_bodies,
         )
         self.netft = NetFTServer(self.world, self._rdt, torque_unit=config.torque_unit)
-        self._page = CalibrationPage(host, config.http_port, self.netft.calibration)
-        self._control = ControlServer(self, config.control_port)
+        page = opened.enter_context(closing(CalibrationPage(host, config.http_port, self.netft.calibration)))
+        control = opened.enter_context(closing(ControlServer(self, config.control_port)))
         self.endpoints: dict[str, Any] = {
             "host": host,
             "natnet_command": self._command.getsockname()[1],
             "natnet_data": data_port,
             "rdt": self._rdt.getsockname()[1],
-            "http": self._page.port,
-            "control": self._control.port,
+            "http": page.port,
+            "control": control.port,
             "multicast": group,
         }
 
@@ -156,14 +162,9 @@ class Simulation:
         """Serve until stopped, then close every socket."""
         # A movement is planned in another thread; without this it would delay frames by 5 ms.
         sys.setswitchinterval(0.0005)
-        try:
+        with self._opened:
             while not self.stopping:
                 self._turn()
-        finally:
-            self._control.close()
-            self._page.close()
-            self._command.close()
-            self._rdt.close()
 
     def _turn(self) -> None:
         began = time.monotonic()

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from devices.errors import DeviceError
 from devices.natnet.descriptions import ModelDef, RigidBodyDescription
 from devices.natnet.messages import (
     Connect,
@@ -35,11 +36,12 @@ from devices.natnet.messages import (
     ServerInfo,
     Unrecognized,
 )
-from devices.natnet.packets import decode, encode
+from devices.natnet.packets import Malformed, decode, encode
 from devices.netft.api import parse_api
 from devices.netft.rdt import Command, decode_records, encode_request
 from devices.netft.rdt import Request as RdtRequest
 from devices.sim import Disturbances, SimulatedRig, SimulationError
+from devices.sim.simulation import Simulation, SimulationConfig
 
 Version = tuple[int, int]
 REPO = Path(__file__).parents[2]
@@ -121,7 +123,10 @@ class Listener:
                 self.arrived.notify_all()
 
     def _natnet(self, data: bytes) -> None:
-        message = decode(data, self.version)
+        try:
+            message = decode(data, self.version)
+        except Malformed:
+            return  # on its way while the version changed
         if isinstance(message, Frame):
             self.frames[message.number] = message
         else:
@@ -370,6 +375,25 @@ def test_no_orphan_after_the_parent_was_killed() -> None:
         gone, _, _ = select.select([watched], [], [], 10.0)
         os.close(watched)
         assert gone
+
+
+def test_others_can_ask_while_a_movement_is_made(ideal: SimulatedRig) -> None:
+    ideal.begin({"kind": "free", "seconds": 2.0})
+    with pytest.raises(SimulationError, match="already"):
+        ideal.begin({"kind": "tap"})
+    ideal.mute("force")
+    ideal.mute("force", on=False)
+    assert ideal.wait().info["movement"]["kind"] == "free"
+
+
+def test_a_busy_http_port_leaves_nothing_open() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(DeviceError, match=r"HTTP.*in use"):
+        Simulation(SimulationConfig(http_port=taken.getsockname()[1]))
+
+
+def test_ctrl_c_in_the_terminal_leaves_the_rig_to_its_program(ideal: SimulatedRig) -> None:
+    ideal.process.send_signal(signal.SIGINT)
+    ideal.perform({"kind": "place", "joint": "turn", "at": "lower"})
 
 
 def test_sigterm_ends_it_cleanly() -> None:
