@@ -5,6 +5,7 @@ that an application whose clock runs at ten times the speed does not take a busy
 """
 
 import math
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -41,7 +42,10 @@ _ASK_AGAIN_S = 0.5
 """Between repeated requests for the same thing."""
 _SETTLE_S = 1.0
 """Frames wait this long, at most, for names and clock."""
-_MOST_WAITING = 2048
+_MOST_WAITING = 512
+_AT_ONCE = 8
+"""Waiting frames that are taken in with each new datagram, so that none has to wait for all of them."""
+_MOST_TOLD = 64
 _BURST = 16
 """Echo exchanges at the start, one upon another."""
 ENOUGH_EXCHANGES = 5
@@ -79,7 +83,7 @@ class Connection:
         self._settled_by_s = 0.0
         self._echoes: dict[int, None] = {}
         self._burst = 0
-        self._waiting: list[tuple[bytes, int]] = []
+        self._waiting: deque[tuple[bytes, int]] = deque(maxlen=_MOST_WAITING)
         self._wish_s = 0.0
         self._told: set[str] = set()
         self._library = LibraryDecoder() if config.driver == "natnetclient" else None
@@ -178,8 +182,7 @@ class Connection:
         if not self._answered:
             self._connect_s = min(self._connect_s, now_s + _RETRY_S[0])
         if self._waiting or not self._settled(now_s):
-            if len(self._waiting) < _MOST_WAITING:
-                self._waiting.append((datagram, received_ns))
+            self._waiting.append((datagram, received_ns))
             self._last_frame_s = now_s
             return self._flush(now_s)
         return self._take_frame(datagram, received_ns, now_s)
@@ -195,9 +198,9 @@ class Connection:
     def _flush(self, now_s: float) -> Sequence[PoseSample]:
         if not self._waiting or not self._settled(now_s):
             return ()
-        waiting, self._waiting = self._waiting, []
         samples: list[PoseSample] = []
-        for datagram, received_ns in waiting:
+        for _ in range(min(_AT_ONCE, len(self._waiting))):
+            datagram, received_ns = self._waiting.popleft()
             try:
                 samples.extend(self._take_frame(datagram, received_ns, now_s))
             except Malformed as error:
@@ -308,7 +311,7 @@ class Connection:
             self._tell("changed", f"Motive now streams {_listed(self.stream.streaming)}.{lacking}")
 
     def _tell_once(self, kind: str, text: str) -> None:
-        if text not in self._told:
+        if text not in self._told and len(self._told) < _MOST_TOLD:
             self._told.add(text)
             self._tell(kind, text)
 
