@@ -1,5 +1,6 @@
 """The kinematic tree of an object: joints and handles under a root frame, and what a planner asks of it."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -248,8 +249,12 @@ class KinematicTree:
         if not any(np.ndim(v) for v in given.values()):
             result, many = np.array([[float(np.asarray(given.get(c, 0.0))) for c in chain.names]]), False
         else:
-            length = np.broadcast_shapes(*(np.shape(v) for v in given.values()))
-            result, many = np.zeros((length[0], len(chain.names))), True
+            try:
+                (length,) = np.broadcast_shapes(*(np.shape(v) for v in given.values()))
+            except ValueError:
+                shapes = ", ".join(f"{name} {np.shape(v)}" for name, v in given.items())
+                raise ModelError(f"Coordinates are numbers or arrays of one length, not {shapes}.") from None
+            result, many = np.zeros((length, len(chain.names))), True
             for i, c in enumerate(chain.names):
                 result[:, i] = given.get(c, 0.0)
         if check_limits and chain.names:
@@ -268,6 +273,13 @@ class KinematicTree:
         raise OutOfLimitsError(
             "Out of limits. Choose coordinates within them, or ask with check_limits=False.", problems
         )
+
+
+def load_model(path: str | os.PathLike[str]) -> KinematicTree:
+    """Read a model file; raise ModelError with every problem and its line."""
+    from ident.model.file import load_model as load  # the file format knows the tree, not the other way round
+
+    return load(path)
 
 
 def name_problems(name: str) -> list[Problem]:

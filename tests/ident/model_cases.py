@@ -52,8 +52,11 @@ def random_evidence(rng: np.random.Generator, axis: Array, point: Array) -> Evid
     )
 
 
-def random_tree(rng: np.random.Generator, *, depth: int = 8, nodes: int = 14) -> KinematicTree:
-    """A tree of all joint and handle types, at most ``depth`` joints deep."""
+def random_tree(rng: np.random.Generator, *, depth: int = 8, nodes: int = 14, coupled: bool = True) -> KinematicTree:
+    """A tree of all joint and handle types, at most ``depth`` joints deep.
+
+    Without ``coupled``, types whose motions depend on each other are left out.
+    """
     depth_of = {"root": 0}
     joints: list[Joint] = []
     handles: list[Handle] = []
@@ -62,7 +65,11 @@ def random_tree(rng: np.random.Generator, *, depth: int = 8, nodes: int = 14) ->
         # The newest parents are likelier, so that trees get deep.
         parent = open_parents[-1] if rng.random() < 0.6 else str(rng.choice(open_parents))
         is_handle = rng.random() < 0.25
-        types = list((handle_types() if is_handle else joint_types()).values())
+        types = [
+            t
+            for t in (handle_types() if is_handle else joint_types()).values()
+            if coupled or len(t.example().primitives()) == len(t.coordinates)
+        ]
         cls = types[int(rng.integers(len(types)))]
         node = replace(
             cls.example(),

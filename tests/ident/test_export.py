@@ -46,6 +46,11 @@ def check_pinocchio(text: str, tree: KinematicTree, q: dict[str, float], frames:
         index = model.joints[model.getJointId(name)].idx_q
         values[index] = value
         assert (model.lowerPositionLimit[index], model.upperPositionLimit[index]) == tree.limits[name]
+    for joint in fromstring(text).findall("joint[mimic]"):
+        mimic = joint.find("mimic")
+        assert mimic is not None
+        index = model.joints[model.getJointId(joint.get("name", ""))].idx_q
+        values[index] = float(mimic.get("multiplier", "")) * q[mimic.get("joint", "")]
     pinocchio.framesForwardKinematics(model, data, values)
     for name, expected in frames.items():
         assert np.abs(data.oMf[model.getBodyId(name)].homogeneous - expected).max() < 1e-9
@@ -58,6 +63,8 @@ def check_mujoco(text: str, tree: KinematicTree, q: dict[str, float], frames: di
         joint = model.joint(name)
         data.qpos[joint.qposadr[0]] = value
         assert tuple(joint.range) == tree.limits[name]
+    for follower, leader, ratio in zip(model.eq_obj1id, model.eq_obj2id, model.eq_data[:, 1], strict=True):
+        data.qpos[model.jnt_qposadr[follower]] = ratio * data.qpos[model.jnt_qposadr[leader]]
     mujoco.mj_kinematics(model, data)
     for name, expected in frames.items():
         body = data.body(name)

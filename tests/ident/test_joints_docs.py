@@ -9,8 +9,10 @@ from types import ModuleType
 import mujoco
 import numpy as np
 import pytest
+import test_export as exports
 import test_joints as contract
 import yourdfpy
+from model_cases import random_q, random_tree
 
 from fitting.se3 import exp
 from ident.export import render
@@ -74,3 +76,19 @@ def test_the_tree_moves_it(screw: type[Joint]) -> None:
     assert np.abs(tree.pose("spindle", {"spindle": q}) - screw.example().pose(q)).max() < 1e-12
     pose = tree.pose("spindle", {"spindle": 1.5}) @ exp(np.zeros(6))
     assert tree.coordinates("spindle", pose).q["spindle"] == pytest.approx(1.5, abs=1e-8)
+
+
+def test_random_trees_with_it_mean_the_same_in_other_programs(screw: type[Joint]) -> None:
+    seen = 0
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        tree = random_tree(rng)
+        q = random_q(rng, tree)
+        frames = {name: tree.pose(name, q) for name in tree.nodes}
+        seen += sum(isinstance(j, screw) for j in tree.joints)
+        urdf = render(tree, "urdf").text
+        exports.check_yourdfpy(urdf, tree, q, frames)
+        exports.check_pinocchio(urdf, tree, q, frames)
+        exports.check_mujoco(render(tree, "mjcf").text, tree, q, frames)
+        exports.check_sdf(render(tree, "sdf").text, tree, q, frames)
+    assert seen > 10

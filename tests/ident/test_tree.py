@@ -139,6 +139,12 @@ def test_unknown_names_are_answered_with_the_known_ones() -> None:
         tree.pose("bar", {"door": 0.1})
 
 
+def test_arrays_of_different_lengths_are_refused() -> None:
+    for hinge, lever in ((np.zeros(3), np.zeros(4)), (np.zeros((2, 2)), 0.0)):
+        with pytest.raises(ModelError, match="one length"):
+            door().pose("lever", {"hinge": hinge, "lever": lever})
+
+
 def test_root_is_a_frame() -> None:
     assert np.array_equal(door().pose("root"), np.eye(4))
     assert np.array_equal(door().uncertainty("root"), np.zeros((6, 6)))
