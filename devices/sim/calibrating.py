@@ -71,7 +71,7 @@ def free(asked: Asked) -> Plan:
     targets = np.radians(np.asarray(_TILTS_DEG, dtype=float) + rng.uniform(-8.0, 8.0, (len(_TILTS_DEG), 3)))
     targets = np.repeat(targets, 2, axis=0)
     places = np.repeat(rng.uniform(-0.06, 0.06, (len(_TILTS_DEG), 3)), 2, axis=0)
-    seconds = [float(asked.movement.get("seconds", 0.9)), 0.8] * len(_TILTS_DEG)
+    seconds = [float(asked.movement.get("seconds", 1.2)), 0.8] * len(_TILTS_DEG)
     seconds = seconds[: len(targets) - 1]
     turn = np.stack([path(rng, list(c), seconds, HZ, d.unevenness, 0.0) for c in targets.T], axis=-1)
     place = np.stack([path(rng, list(c), seconds, HZ, d.unevenness, 0.0) for c in places.T], axis=-1)

@@ -58,12 +58,12 @@ class Disturbances:
     torque_noise_nm: float = 0.002
 
     # The hand
-    tremor_mm: float = 0.12
-    """Tremor of 6–12 Hz that reaches the clamped tip through play, σ; in free air five times as much."""
+    tremor_mm: float = 0.1
+    """Tremor of 6–12 Hz of a hand in the air, σ; half of it reaches a clamped tip."""
     tremor_deg: float = 0.06
     """The same about each axis."""
     sway_mm: float = 0.3
-    """Slow play (below 1 Hz) of the grip, σ."""
+    """Slow play (below 1 Hz) of the grip, σ; in the air five times as much."""
     sway_deg: float = 0.12
     unevenness: float = 0.5
     """How uneven the speed of a sweep is, 0 … 0.9."""

@@ -16,8 +16,10 @@ from devices.sim.styles import Style
 
 HZ = 500.0
 """Grid of a plan's channels, per second: forty times the tremor's frequency."""
-_IN_AIR = 5.0
-"""Tremor of a hand in the air over that of a clamped one."""
+_SWAY_IN_AIR = 5.0
+"""Slow wandering of a hand in the air over that of a clamped one."""
+_TREMOR_CLAMPED = 0.5
+"""Share of the tremor that reaches a clamped tip."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,9 @@ def shaken(asked: Asked, plan: Plan, *, in_air: bool = False) -> Plan:
     """The plan with the hand's slow play and tremor, which grow from zero so that movements join smoothly."""
     d, rng, t = asked.disturbances, asked.rng, plan.times
     size = asked.style.hand * bump(t, 0.0, plan.duration, 0.2)[:, None]
-    more = _IN_AIR if in_air else 1.0
-    shift = d.sway_mm * more * sway(rng, t) + d.tremor_mm * more * tremor(rng, t)
-    twist = d.sway_deg * sway(rng, t) + d.tremor_deg * tremor(rng, t)
+    wide, quick = (_SWAY_IN_AIR, 1.0) if in_air else (1.0, _TREMOR_CLAMPED)
+    shift = wide * d.sway_mm * sway(rng, t) + quick * d.tremor_mm * tremor(rng, t)
+    twist = d.sway_deg * sway(rng, t) + quick * d.tremor_deg * tremor(rng, t)
     return replace(plan, place=plan.place + 1e-3 * size * shift, turn=plan.turn + np.radians(size * twist))
 
 
