@@ -176,6 +176,12 @@ class SequenceClock:
     LATE_NS = 100_000_000
     LATE_BLOCKS = 8
     """Two seconds in which every datagram is later than this mean that the counter stood still."""
+    TRUST = 200e-6
+    """How far, as a share, a device's rate tends to be from the one that it states."""
+    CALM_NS = 20_000
+    """Jitter of the quickest datagrams on a quiet network, at least."""
+    DISTRUST = 0.08
+    """Further off than this after a second, the statement is wrong."""
     LOST_NS = 10_000_000_000
     """A datagram later than this cannot belong to the line. All of these are real time."""
 
@@ -191,6 +197,8 @@ class SequenceClock:
         self._origin_ns: int | None = None
         self._period_ns = 0.0
         self._offset_ns = 0.0
+        self._stated_hz = 0.0
+        self._stated_period_ns = 0.0
         self._first: list[_Point] = []
         self._supports: deque[_Point] = deque(maxlen=self.BLOCKS)
         self._quickest: tuple[float, _Point] = (0.0, (0, 0))
@@ -201,6 +209,13 @@ class SequenceClock:
     def rate_hz(self) -> float:
         """Counts per second of host time; 0 while unknown."""
         return 1e9 / self._period_ns if self._period_ns > 0.0 else 0.0
+
+    def expect(self, samples_hz: float) -> None:
+        """Take the device's word for how many samples it sends per second; the count may step by more than one.
+
+        Times are then good from the first second on, even where datagrams come in bursts.
+        """
+        self._stated_hz = samples_hz
 
     def stamp(self, sequence: NDArray[np.int64], received_ns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Take in samples in order and return their host times (n,), none later than its receipt."""
@@ -214,6 +229,8 @@ class SequenceClock:
         step = (sequence - self._last + self._modulus // 2) % self._modulus - self._modulus // 2
         count = self._count + step
         since_ns = received_ns - self._origin_ns
+        if self._period_ns == 0.0 and self._stated_hz > 0.0 and 0 < step <= 100:
+            self._period_ns = self._stated_period_ns = 1e9 / (self._stated_hz * step)
         if self._period_ns == 0.0:
             return self._warm_up(sequence, count, received_ns)
         late_ns = since_ns - self._offset_ns - count * self._period_ns
@@ -222,12 +239,15 @@ class SequenceClock:
         jumped = step_ns < -jump_ns or step_ns - (since_ns - self._last_since_ns) > jump_ns
         if jumped or late_ns > self.LOST_NS * self._speed or self._late_blocks >= self.LATE_BLOCKS:
             self.splits += 1
+            if self._late_blocks >= self.LATE_BLOCKS:
+                self._stated_period_ns = 0.0
             return self._begin(sequence, received_ns)
         self._last, self._count, self._last_since_ns = sequence, count, since_ns
         if late_ns < 0.0:
             self._offset_ns += late_ns
             late_ns = 0.0
-        if late_ns < self._quickest[0]:
+            self._quickest = 0.0, (count, since_ns)
+        elif late_ns < self._quickest[0]:
             self._quickest = late_ns, (count, since_ns)
         if since_ns >= self._block_end_ns:
             self._end_block(since_ns)
@@ -278,6 +298,21 @@ class SequenceClock:
         if count_2 > count and since_2_ns > since_ns:
             self._period_ns = (since_2_ns - since_ns) / (count_2 - count)
         self._offset_ns = since_ns - count * self._period_ns
+        if self._stated_period_ns > 0.0:
+            self._heed_statement()
+
+    def _heed_statement(self) -> None:
+        """Pull the rate towards the stated one, the more the less is seen of it."""
+        stated_ns = self._stated_period_ns
+        off = self._period_ns / stated_ns - 1.0
+        if len(self._supports) >= 4 and abs(off) > self.DISTRUST:
+            self._stated_period_ns = 0.0
+            return
+        gaps_ns = [since - count * self._period_ns - self._offset_ns for count, since in self._supports]
+        jitter_ns = sum(gaps_ns) / len(gaps_ns) + self.CALM_NS * self._speed
+        doubt = jitter_ns / max(self._supports[-1][1] - self._supports[0][1], 1)
+        self._period_ns = stated_ns * (1.0 + off * self.TRUST**2 / (self.TRUST**2 + doubt**2))
+        self._offset_ns = min(since - count * self._period_ns for count, since in self._supports)
 
 
 _Point = tuple[int, int]

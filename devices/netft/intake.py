@@ -64,6 +64,8 @@ class Intake:
     def use(self, calibration: SensorCalibration, table: StatusTable) -> None:
         """Convert by this calibration and judge by this table from now on."""
         self._scale, self.table = calibration.scale, table
+        if calibration.rdt_rate_hz is not None:
+            self._times.expect(calibration.rdt_rate_hz)
 
     def restart(self) -> None:
         """Expect a new sequence, after a request for one."""
