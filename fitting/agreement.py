@@ -1,13 +1,14 @@
 """Which poses of a take agree with one movement, and how noisy their positions and orientations are."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fitting.motion import Kind, Motion, Start, Take, measured, solve
+from fitting.motion import Kind, Motion, Start, Take, settled_coordinates, solve
 from fitting.noise import chi2_quantile
-from fitting.ransac import GATE, QUANTILE, smallest_noise
+from fitting.ransac import GATE, QUANTILE, WIDER, shoulder, smallest_noise
 from fitting.result import FitFailure, Mask
 from fitting.se3 import Array
 from fitting.segments import moving_samples
@@ -75,14 +76,16 @@ def agree(
     for j in np.argsort(score, kind="stable")[:_KEPT]:
         noise = Noise(float(np.broadcast_to(p_scale, len(axes))[j]), float(np.broadcast_to(o_scale, len(axes))[j]))
         R0, p0 = take.R[chosen[j]], take.p[chosen[j]]
-        q = measured(kind, small, axes[j], centers[j], R0, p0)
-        motion = Motion(axes[j], centers[j], (Start(R0, p0, q),))
+        motion = Motion(axes[j], centers[j], (Start(R0, p0, np.zeros((len(small), 2))),))
         found.append(optimised(kind, small, motion, noise, given, floor, rounds=3, steps=3))
     best = _best(found)
     start = best.motion.starts[0]
-    q = measured(kind, take, best.motion.axis, best.motion.center, start.R0, start.p0)
-    motion = Motion(best.motion.axis, best.motion.center, (Start(start.R0, start.p0, q),))
+    motion = replace(best.motion, starts=(replace(start, q=np.zeros((len(take), 2))),))
     result = optimised(kind, take, motion, best.noise, given, floor, rounds=4, steps=4)
+    limit = chi2_quantile(6 - kind.latents, GATE)
+    while orientation_noise is None and shoulder(weighed(result.residuals, result.noise), limit):
+        floor = Noise(WIDER * result.noise.position, WIDER * result.noise.orientation)
+        result = optimised(kind, take, result.motion, floor, given, floor, rounds=2, steps=4)
     if result.inliers.sum() < 5:
         return FitFailure(f"Only {int(result.inliers.sum())} of {len(take)} poses agree with one another.")
     return result
@@ -102,20 +105,30 @@ def optimised(
     """Refit on who agrees, estimate the noise, and ask again who agrees, until that no longer changes."""
     inliers = np.ones(len(take), dtype=bool)
     residuals = np.zeros((len(take), 6))
+    limit = chi2_quantile(6 - kind.latents, GATE)
     for turn in range(rounds + 1):
-        keep = inliers.astype(float)
-        solution = solve(
-            kind, motion, [take], [keep / noise.position**2], [keep / noise.orientation**2], steps if turn else 0
-        )
-        # Samples outside keep their coordinates from the geometry: they may come back.
-        motion = _with_all_coordinates(kind, take, solution.motion, inliers)
-        residuals = _residuals(kind, motion, take, noise)
+        if turn:
+            keep = inliers.astype(float)
+            wp, wo = keep / noise.position**2, keep / noise.orientation**2
+            motion = solve(kind, motion, [take], [wp], [wo], steps).motion
+        # Samples outside get their coordinates too: they may come back.
+        q, residuals = settled_coordinates(kind, motion, take, noise.position**-2, noise.orientation**-2)
+        motion = replace(motion, starts=(replace(motion.starts[0], q=q),))
         before = inliers
+        p_squares, o_squares = (residuals[:, :3] ** 2).sum(axis=1), (residuals[:, 3:] ** 2).sum(axis=1)
         for _ in range(4):
-            inliers = weighed(residuals, noise) <= chi2_quantile(6 - kind.latents, GATE)
+            squares = p_squares / noise.position**2 + o_squares / noise.orientation**2
+            inliers = squares <= limit
             if inliers.sum() < 5:
-                inliers = weighed(residuals, noise) <= np.quantile(weighed(residuals, noise), 0.4)
-            noise = estimated(kind, motion, residuals, inliers, noise, given, floor)
+                inliers = squares <= np.partition(squares, int(0.4 * len(squares)))[int(0.4 * len(squares))]
+            updated = estimated(kind, motion, p_squares[inliers], o_squares[inliers], noise, given, floor)
+            steady = (
+                abs(updated.position - noise.position) < 0.01 * noise.position
+                and abs(updated.orientation - noise.orientation) < 0.01 * noise.orientation
+            )
+            noise = updated
+            if steady:
+                break
         if turn and np.array_equal(before, inliers):
             break
     return Agreement(motion, residuals, noise, inliers)
@@ -145,38 +158,24 @@ def freedoms(kind: Kind, motion: Motion, noise: Noise) -> tuple[float, float]:
 def estimated(
     kind: Kind,
     motion: Motion,
-    residuals: Array,
-    inliers: Mask,
+    p_squares: Array,
+    o_squares: Array,
     noise: Noise,
     given: tuple[float | None, float | None],
     floor: Noise,
 ) -> Noise:
-    """Noise from the medians of the inliers' squared residuals."""
+    """Noise from the medians of the inliers' squared residuals of position (m²) and orientation (rad²)."""
     p_free, o_free = freedoms(kind, motion, noise)
-    p_square = float(np.median((residuals[inliers, :3] ** 2).sum(axis=1))) / _median(p_free)
-    o_square = float(np.median((residuals[inliers, 3:] ** 2).sum(axis=1))) / _median(o_free)
+    p_square, o_square = float(np.median(p_squares)) / _median(p_free), float(np.median(o_squares)) / _median(o_free)
     return Noise(
-        given[0] or max(float(np.sqrt(p_square)), floor.position),
-        given[1] or max(float(np.sqrt(o_square)), floor.orientation),
+        given[0] or max(math.sqrt(p_square), floor.position),
+        given[1] or max(math.sqrt(o_square), floor.orientation),
     )
 
 
 def _median(freedom: float) -> float:
     """Median of χ² with a broken number of components (Wilson and Hilferty)."""
     return freedom * (1.0 - 2.0 / (9.0 * freedom)) ** 3
-
-
-def _with_all_coordinates(kind: Kind, take: Take, motion: Motion, known: Mask) -> Motion:
-    start = motion.starts[0]
-    q = measured(kind, take, motion.axis, motion.center, start.R0, start.p0)
-    q[known] = start.q[known]
-    return Motion(motion.axis, motion.center, (Start(start.R0, start.p0, q),), motion.pitch)
-
-
-def _residuals(kind: Kind, motion: Motion, take: Take, noise: Noise) -> Array:
-    """Residuals (n, 6) of all samples, each with its own best coordinates."""
-    ones = np.ones(len(take))
-    return solve(kind, motion, [take], [ones / noise.position**2], [ones / noise.orientation**2], 0).residuals[0]
 
 
 def _hypotheses(

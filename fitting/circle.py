@@ -14,15 +14,15 @@ from fitting import checks, ransac
 from fitting.noise import correlation_time
 from fitting.ransac import Consensus, consensus
 from fitting.result import AxisFit, FitFailure, Mask, frozen
-from fitting.se3 import Array
+from fitting.se3 import Array, complete_axis
 from fitting.segments import moving_samples, suspects
 
 _LEAST = 6
 _PARAMETERS = 6
 _STRAIGHT = 3.0
 """Below so many standard deviations of curvature the arc cannot be told from a straight line."""
-_CLOUD = 0.8
-"""So many samples just beside the circle for each on it mean that there is no circle."""
+_SHORT = 1.0
+"""Extent over radius below which an arc is short."""
 _SMALLEST = 8.0
 """Below so many standard deviations of noise a radius is the size of the noise itself."""
 
@@ -59,17 +59,9 @@ class Circle:
 
     def from_sample(self, data: Array, chosen: NDArray[np.int64]) -> Array:
         """Circles through triples of points; collinear triples give straight lines."""
-        middle = data[chosen[:, 1]]
-        u, v = data[chosen[:, 0]] - middle, data[chosen[:, 2]] - middle
-        w = np.cross(u, v)
-        toward = (u * u).sum(1)[:, None] * np.cross(v, w) + (v * v).sum(1)[:, None] * np.cross(w, u)
-        length = np.sqrt((toward * toward).sum(1))
-        bent = length > 0.0
-        curvature = np.where(bent, 2.0 * (w * w).sum(1) / np.where(bent, length, 1.0), 0.0)
-        normal = np.where(bent[:, None], toward / np.where(bent, length, 1.0)[:, None], [0.0, 0.0, 1.0])
-        size = np.sqrt((w * w).sum(1))
-        axis = np.where(bent[:, None], w / np.where(bent, size, 1.0)[:, None], [1.0, 0.0, 0.0])
-        return np.concatenate([middle, np.cross(normal, axis), normal, curvature[:, None]], axis=1)
+        from fitting.kernels import circles_through
+
+        return circles_through(data, chosen)
 
     def residuals(self, parameters: Array, data: Array) -> Array:
         """Squared orthogonal distances (m, n)."""
@@ -121,30 +113,26 @@ def circle_consensus(points: Array, noise: float | None, rng: np.random.Generato
     return found if isinstance(found, FitFailure) else _settled(points, found, noise, moving)
 
 
-def circle_residuals(parameters: Array, points: Array) -> tuple[Array, Array]:
-    """Radial and axial residuals (n, 2) in metres, and angles (n,) about the axis from the arc's point."""
-    t, m, k = parameters[3:6], parameters[6:9], parameters[9]
-    local = (points - parameters[:3]) @ np.stack([t, m, np.cross(t, m)], axis=1)
-    x, y = local[:, 0], local[:, 1]
-    d = k * (x * x + y * y) - 2.0 * y
-    d = d / (1.0 + np.sqrt(np.maximum(1.0 + k * d, 0.0)))
-    return np.stack([d, local[:, 2]], axis=1), np.arctan2(k * x, 1.0 - k * y)
-
-
 def _settled(points: Array, found: Consensus, noise: float | None, allowed: Mask) -> Consensus:
     """Leave out bursts and samples away from the swept arc, refit, score again, until who is in no longer changes."""
-    from fitting.kernels import circle_distances, circle_refined, isolated
+    from fitting.kernels import circle_distances, circle_offsets, circle_refined, isolated
 
     floor = ransac.smallest_noise(points)
-    for _ in range(3):
+    for turn in range(3):
         inliers = found.inliers & allowed
-        residuals, angles = circle_residuals(found.parameters, points)
+        residuals, angles = circle_offsets(found.parameters, points)
         keep = inliers & ~suspects(residuals, inliers)
         keep &= ~isolated(angles, keep, 6.0 * found.noise * found.parameters[9])
         if keep.sum() < _LEAST:
             keep = inliers
-        parameters = circle_refined(found.parameters, points, keep.astype(float), 8)
+        weights = keep.astype(float)
+        parameters = circle_refined(found.parameters, points, weights, 8)
         squares = circle_distances(parameters[None], points)[0]
+        if turn == 0 and parameters[9] * np.ptp(points[keep], axis=0).max() < _SHORT:
+            other = circle_refined(_parabola(points[keep]), points, weights, 8)
+            other_squares = circle_distances(other[None], points)[0]
+            if weights @ other_squares < weights @ squares:
+                parameters, squares = other, other_squares
         scale = noise or ransac.rms_noise(squares, keep, 2, _PARAMETERS, floor)
         inside = (squares <= ransac.gate(scale, 2)) & (keep | ~inliers) & allowed
         same = np.array_equal(inside, found.inliers)
@@ -154,26 +142,40 @@ def _settled(points: Array, found: Consensus, noise: float | None, allowed: Mask
     return found
 
 
+def _parabola(points: Array) -> Array:
+    """A start for short arcs, where triples say little about the plane: the parabola through all points.
+
+    The bend across the chord is linear in its two components, so that its direction is found without a guess.
+    """
+    mean = points.mean(axis=0)
+    offset = points - mean
+    chord = np.linalg.eigh(offset.T @ offset)[1][:, 2]
+    x = offset @ chord
+    length = max(float(np.abs(x).max()), 1e-12)
+    x = x / length
+    design = np.stack([np.ones_like(x), x, 0.5 * x * x], axis=1)
+    across = offset - length * x[:, None] * chord
+    level, slope, bend = np.linalg.lstsq(design, across, rcond=None)[0]
+    tangent = chord + slope / length
+    frame = complete_axis(tangent, bend)
+    return np.concatenate([mean + level, frame[:, 2], frame[:, 0], [np.linalg.norm(bend) / length**2]])
+
+
 def _described(points: Array, found: Consensus, noise: float | None) -> CircleFit | FitFailure:
-    from fitting.kernels import circle_normal_equations
+    from fitting.dense import inverted
+    from fitting.kernels import circle_normal_equations, circle_offsets
 
     parameters, inliers = found.parameters, found.inliers
     count = int(inliers.sum())
     if count < max(_LEAST, 0.3 * len(points)):
         return FitFailure(f"Only {count} of {len(points)} samples agree with one circle. Record the take again.")
-    around = int(
-        ((found.squares > ransac.gate(found.noise, 2)) & (found.squares < 9 * ransac.gate(found.noise, 2))).sum()
-    )
-    if around > _CLOUD * count:
-        return FitFailure("The points are a cloud rather than a circle: there are as many beside it as on it.")
-    residuals, angles = circle_residuals(parameters, points)
-    cost, matrix, _ = circle_normal_equations(parameters, _projected(parameters, points), inliers.astype(float))
+    residuals, angles = circle_offsets(parameters, points)
+    on_circle = _projected(parameters, points, residuals, angles)
+    _, matrix, _ = circle_normal_equations(parameters, on_circle, inliers.astype(float))
     cost = float((residuals[inliers] ** 2).sum())
     sigma = noise or max(float(np.sqrt(cost / max(2 * count - _PARAMETERS, 1))), ransac.smallest_noise(points))
     tau = correlation_time(residuals, inliers, 3)
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
-    scaled = matrix * scale[:, None] * scale
-    covariance = sigma**2 * tau * np.linalg.pinv(scaled, hermitian=True) * scale[:, None] * scale
+    covariance = sigma**2 * tau * inverted(matrix, 1e-12)
     curvature = float(parameters[9])
     bend = float(np.sqrt(max(covariance[5, 5], 0.0)))
     extent = float(np.ptp(points[inliers], axis=0).max())
@@ -212,11 +214,10 @@ def _described(points: Array, found: Consensus, noise: float | None) -> CircleFi
     )
 
 
-def _projected(parameters: Array, points: Array) -> Array:
+def _projected(parameters: Array, points: Array, residuals: Array, angles: Array) -> Array:
     """The points moved onto the circle: the information is there, not in where the noise has put them."""
     t, m = parameters[3:6], parameters[6:9]
     axis = np.cross(t, m)
-    residuals, angles = circle_residuals(parameters, points)
     outward = np.sin(angles)[:, None] * t - np.cos(angles)[:, None] * m
     return np.ascontiguousarray(points - residuals[:, :1] * outward - residuals[:, 1:] * axis)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from fitting.agreement import Agreement, Noise, agree, moving_poses
 from fitting.circle import CircleFit, fit_circle
-from fitting.joint import Part, fit_joint
+from fitting.joint import Joint, Part, fit_joint
 from fitting.motion import ROTARY, Motion, Start, Take, measured
 from fitting.noise import correlation_time, wander
 from fitting.result import FitFailure, Mask
@@ -38,6 +38,8 @@ class Gripped:
     part: Part
     grip: Literal["rigid", "partly", "loose"]
     circle: CircleFit | FitFailure | None
+    joint: Joint | None
+    """The fit of this take alone, unless it was loose."""
     uncertainty: float
     """Standard deviation (rad) of this take's own axis."""
 
@@ -91,6 +93,7 @@ def _tried(
         replace(part, noise=joint.noise),
         "rigid" if share >= _WHOLE else "partly",
         circle,
+        joint,
         float(np.sqrt(joint.covariance[0, 0] + joint.covariance[1, 1])),
     )
 
@@ -115,6 +118,7 @@ def _loose(take: Take, circle: CircleFit | FitFailure, pose: Agreement | None) -
         Part(take, noise, circle.inliers, np.zeros(len(take), dtype=bool)),
         "loose",
         circle,
+        None,
         circle.axis_std,
     )
 

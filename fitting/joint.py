@@ -141,7 +141,7 @@ def _described(kind: Kind, solution: Solution, parts: list[Part]) -> Joint:
     count = sum(int(part.positions.sum()) for part in parts)
     square = sum(float((e[part.positions, :3] ** 2).sum()) for e, part in zip(solution.residuals, parts, strict=True))
     noise = parts[int(np.argmax([part.positions.sum() for part in parts]))].noise
-    pitch = kind.shared.index(4) if kind.screw else None
+    pitch = shared - 1 if kind.screw else None
     return Joint(
         motion=motion,
         parts=tuple(parts),

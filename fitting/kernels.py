@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fitting.compiled import compiled
+from fitting.dense import factor, solved, turned
+from fitting.order import median, median_where, select
 from fitting.result import Mask
 from fitting.se3 import Array
 
@@ -63,7 +65,8 @@ def circle_normal_equations(parameters: Array, points: Array, weights: Array) ->
     gradient = np.zeros(6)
     cost = 0.0
     a0 = a1 = a2 = a3 = a4 = a5 = 0.0
-    h = np.zeros(21)
+    h0 = h1 = h2 = h3 = h4 = h5 = h6 = h7 = h8 = h9 = 0.0
+    h10 = h11 = h12 = h13 = h14 = h15 = h16 = h17 = 0.0
     for i in range(points.shape[0]):
         weight = weights[i]
         if weight == 0.0:
@@ -90,85 +93,34 @@ def circle_normal_equations(parameters: Array, points: Array, weights: Array) ->
         a4 += wd * j4
         a5 += wd * j5
         w0, w2, w3, w4, w5 = weight * j0, weight * j2, weight * j3, weight * j4, weight * j5
-        h[0] += w0 * j0
-        h[1] += w0 * j2
-        h[2] += w0 * j3
-        h[3] += w0 * j4
-        h[4] += w0 * j5
-        h[5] += weight
-        h[6] += weight * y
-        h[7] -= weight * x
-        h[8] += w2 * j2 + weight * y * y
-        h[9] += w2 * j3 - weight * x * y
-        h[10] += w2 * j4
-        h[11] += w2 * j5
-        h[12] += w3 * j3 + weight * x * x
-        h[13] += w3 * j4
-        h[14] += w3 * j5
-        h[15] += w4 * j4
-        h[16] += w4 * j5
-        h[17] += w5 * j5
+        h0 += w0 * j0
+        h1 += w0 * j2
+        h2 += w0 * j3
+        h3 += w0 * j4
+        h4 += w0 * j5
+        h5 += weight
+        h6 += weight * y
+        h7 -= weight * x
+        h8 += w2 * j2 + weight * y * y
+        h9 += w2 * j3 - weight * x * y
+        h10 += w2 * j4
+        h11 += w2 * j5
+        h12 += w3 * j3 + weight * x * x
+        h13 += w3 * j4
+        h14 += w3 * j5
+        h15 += w4 * j4
+        h16 += w4 * j5
+        h17 += w5 * j5
     gradient[0], gradient[1], gradient[2], gradient[3], gradient[4], gradient[5] = a0, a1, a2, a3, a4, a5
-    matrix[0, 0], matrix[0, 2], matrix[0, 3], matrix[0, 4], matrix[0, 5] = h[0], h[1], h[2], h[3], h[4]
-    matrix[1, 1], matrix[1, 2], matrix[1, 3] = h[5], h[6], h[7]
-    matrix[2, 2], matrix[2, 3], matrix[2, 4], matrix[2, 5] = h[8], h[9], h[10], h[11]
-    matrix[3, 3], matrix[3, 4], matrix[3, 5] = h[12], h[13], h[14]
-    matrix[4, 4], matrix[4, 5], matrix[5, 5] = h[15], h[16], h[17]
+    matrix[0, 0], matrix[0, 2], matrix[0, 3], matrix[0, 4], matrix[0, 5] = h0, h1, h2, h3, h4
+    matrix[1, 1], matrix[1, 2], matrix[1, 3] = h5, h6, h7
+    matrix[2, 2], matrix[2, 3], matrix[2, 4], matrix[2, 5] = h8, h9, h10, h11
+    matrix[3, 3], matrix[3, 4], matrix[3, 5] = h12, h13, h14
+    matrix[4, 4], matrix[4, 5], matrix[5, 5] = h15, h16, h17
     for row in range(1, 6):
         for column in range(row):
             matrix[row, column] = matrix[column, row]
     return cost, matrix, gradient
-
-
-@compiled
-def solve_damped(matrix: Array, gradient: Array, damping: float) -> Array:
-    """Solve (H + damping·diag H) δ = −g by Cholesky, scaled by the diagonal; zeros where H carries nothing."""
-    n = matrix.shape[0]
-    scale = np.empty(n)
-    for i in range(n):
-        scale[i] = 1.0 / math.sqrt(matrix[i, i]) if matrix[i, i] > 0.0 else 0.0
-    lower = np.zeros((n, n))
-    for i in range(n):
-        for j in range(i + 1):
-            total = matrix[i, j] * scale[i] * scale[j]
-            if i == j:
-                total = 1.0 + damping
-            for k in range(j):
-                total -= lower[i, k] * lower[j, k]
-            if i == j:
-                lower[i, i] = math.sqrt(max(total, 1e-14))
-            else:
-                lower[i, j] = total / lower[j, j]
-    step = np.empty(n)
-    for i in range(n):
-        total = -gradient[i] * scale[i]
-        for k in range(i):
-            total -= lower[i, k] * step[k]
-        step[i] = total / lower[i, i]
-    for i in range(n - 1, -1, -1):
-        total = step[i]
-        for k in range(i + 1, n):
-            total -= lower[k, i] * step[k]
-        step[i] = total / lower[i, i]
-    for i in range(n):
-        step[i] *= scale[i]
-    return step
-
-
-@compiled
-def turn_vector(w0: float, w1: float, w2: float, v: Array) -> Array:
-    """Rotate ``v`` by the rotation vector (w0, w1, w2)."""
-    angle = math.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
-    if angle < 1e-12:
-        a, b = 1.0, 0.5
-    else:
-        a, b = math.sin(angle) / angle, (1.0 - math.cos(angle)) / (angle * angle)
-    c0, c1, c2 = w1 * v[2] - w2 * v[1], w2 * v[0] - w0 * v[2], w0 * v[1] - w1 * v[0]
-    out = np.empty(3)
-    out[0] = v[0] + a * c0 + b * (w1 * c2 - w2 * c1)
-    out[1] = v[1] + a * c1 + b * (w2 * c0 - w0 * c2)
-    out[2] = v[2] + a * c2 + b * (w0 * c1 - w1 * c0)
-    return out
 
 
 @compiled
@@ -183,27 +135,71 @@ def circle_moved(parameters: Array, step: Array) -> Array:
     out[0] = parameters[0] + step[0] * m[0] + step[1] * ax
     out[1] = parameters[1] + step[0] * m[1] + step[1] * ay
     out[2] = parameters[2] + step[0] * m[2] + step[1] * az
-    tangent, normal = turn_vector(w0, w1, w2, t), turn_vector(w0, w1, w2, m)
-    tangent /= math.sqrt((tangent * tangent).sum())
-    normal -= (normal * tangent).sum() * tangent
-    normal /= math.sqrt((normal * normal).sum())
-    k = parameters[9] + step[5]
-    if k < 0.0:
-        k, normal = -k, -normal
-    out[3:6] = tangent
-    out[6:9] = normal
-    out[9] = k
+    tangent, normal = out[3:6], out[6:9]
+    turned(w0, w1, w2, t, tangent)
+    turned(w0, w1, w2, m, normal)
+    size = math.sqrt(tangent[0] ** 2 + tangent[1] ** 2 + tangent[2] ** 2)
+    dot = 0.0
+    for r in range(3):
+        tangent[r] /= size
+        dot += tangent[r] * normal[r]
+    size = 0.0
+    for r in range(3):
+        normal[r] -= dot * tangent[r]
+        size += normal[r] * normal[r]
+    sign = -1.0 if parameters[9] + step[5] < 0.0 else 1.0
+    for r in range(3):
+        normal[r] *= sign / math.sqrt(size)
+    out[9] = sign * (parameters[9] + step[5])
+    return out
+
+
+@compiled
+def _centred(parameters: Array, points: Array, weights: Array) -> Array:
+    """The same circle with its point moved next to the mean of the data: far from it the parameters entangle."""
+    out = parameters.copy()
+    t, m, k = parameters[3:6], parameters[6:9], parameters[9]
+    x = y = total = 0.0
+    for i in range(points.shape[0]):
+        if weights[i] == 0.0:
+            continue
+        total += weights[i]
+        for r in range(3):
+            offset = weights[i] * (points[i, r] - parameters[r])
+            x += offset * t[r]
+            y += offset * m[r]
+    if total == 0.0:
+        return out
+    x, y = x / total, y / total
+    size = math.hypot(k * x, 1.0 - k * y)
+    if size < 1e-6:
+        return out
+    sine, cosine = k * x / size, (1.0 - k * y) / size
+    # Chord in the tangent's frame, written so that it stays exact for a straight line.
+    along = x / size
+    inward = k * along * along / (1.0 + cosine) if cosine > -0.999 else 2.0 / k
+    for r in range(3):
+        out[r] = parameters[r] + along * t[r] + inward * m[r]
+        out[3 + r] = cosine * t[r] + sine * m[r]
+        out[6 + r] = cosine * m[r] - sine * t[r]
     return out
 
 
 @compiled
 def circle_refined(parameters: Array, points: Array, weights: Array, steps: int) -> Array:
     """Levenberg–Marquardt on the orthogonal distances of weighted points from a circle (10,)."""
-    current = parameters
+    current = _centred(parameters, points, weights)
     cost, matrix, gradient = circle_normal_equations(current, points, weights)
     damping = 0.0
+    step = np.empty(6)
     for _ in range(steps):
-        trial = circle_moved(current, solve_damped(matrix, gradient, damping))
+        lower, scale = factor(matrix, damping)
+        for k in range(6):
+            gradient[k] = -gradient[k]
+        solved(lower, scale, gradient, step)
+        for k in range(6):
+            gradient[k] = -gradient[k]
+        trial = circle_moved(current, step)
         trial_cost, trial_matrix, trial_gradient = circle_normal_equations(trial, points, weights)
         if trial_cost < cost:
             settled = cost - trial_cost < 1e-7 * cost
@@ -226,6 +222,7 @@ def best_quantiles(squares: Array, rank: int, keep: int) -> tuple[NDArray[np.int
     """
     numbers = np.full(keep, -1, dtype=np.int64)
     values = np.full(keep, np.inf)
+    spare = np.empty(squares.shape[1])
     for j in range(squares.shape[0]):
         limit = values[keep - 1]
         count = 0
@@ -233,7 +230,9 @@ def best_quantiles(squares: Array, rank: int, keep: int) -> tuple[NDArray[np.int
             count += squares[j, i] < limit
         if count <= rank:
             continue
-        value = np.partition(squares[j], rank)[rank]
+        for i in range(squares.shape[1]):
+            spare[i] = squares[j, i]
+        value = select(spare, rank)
         place = keep - 1
         while place > 0 and values[place - 1] > value:
             values[place], numbers[place] = values[place - 1], numbers[place - 1]
@@ -249,16 +248,20 @@ def isolated(angles: Array, used: Mask, least: float) -> Mask:
     An outlier may fall on the circle by chance, but hardly where the movement was at that moment. The tolerance
     comes from the steps between neighbours, and is at least ``least``.
     """
-    places = np.flatnonzero(used)
-    n = places.shape[0]
     out = np.zeros(angles.shape[0], dtype=np.bool_)
+    places = np.empty(angles.shape[0], dtype=np.int64)
+    n = 0
+    for i in range(angles.shape[0]):
+        if used[i]:
+            places[n] = i
+            n += 1
     if n < 12:
         return out
     steps = np.empty(n - 1)
     for i in range(n - 1):
         difference = abs(angles[places[i + 1]] - angles[places[i]])
         steps[i] = min(difference, 2.0 * math.pi - difference)
-    tolerance = max(10.0 * np.median(steps), least)
+    tolerance = max(10.0 * median(steps), least)
     for i in range(n):
         agree = 0
         for j in range(max(i - 4, 0), min(i + 5, n)):
@@ -267,3 +270,83 @@ def isolated(angles: Array, used: Mask, least: float) -> Mask:
             agree += difference < tolerance
         out[places[i]] = agree < 3
     return out
+
+
+@compiled
+def circles_through(points: Array, chosen: NDArray[np.int64]) -> Array:
+    """Circles (m, 10) through the points (n, 3) of triples (m, 3); collinear triples give straight lines."""
+    out = np.empty((chosen.shape[0], 10))
+    u, v, w, c = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    for j in range(chosen.shape[0]):
+        a, b, d = chosen[j, 0], chosen[j, 1], chosen[j, 2]
+        uu = vv = 0.0
+        for r in range(3):
+            u[r], v[r] = points[a, r] - points[b, r], points[d, r] - points[b, r]
+            uu += u[r] * u[r]
+            vv += v[r] * v[r]
+        _cross(u, v, w)
+        ww = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+        # The centre seen from the middle point is (|u|²·v×w + |v|²·w×u)/2|w|².
+        for r in range(3):
+            s, t = (r + 1) % 3, (r + 2) % 3
+            c[r] = uu * (v[s] * w[t] - v[t] * w[s]) + vv * (w[s] * u[t] - w[t] * u[s])
+        length = math.sqrt(c[0] * c[0] + c[1] * c[1] + c[2] * c[2])
+        bent = length > 0.0
+        for r in range(3):
+            out[j, r] = points[b, r]
+            if bent:
+                out[j, 6 + r] = c[r] / length
+                w[r] /= math.sqrt(ww)
+            else:
+                out[j, 6 + r] = 1.0 if r == 2 else 0.0
+                w[r] = 1.0 if r == 0 else 0.0
+        _cross(out[j, 6:9], w, out[j, 3:6])
+        out[j, 9] = 2.0 * ww / length if bent else 0.0
+    return out
+
+
+@compiled
+def _cross(a: Array, b: Array, out: Array) -> None:
+    out[0], out[1], out[2] = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@compiled
+def circle_offsets(parameters: Array, points: Array) -> tuple[Array, Array]:
+    """Radial and axial residuals (n, 2) in metres of a circle (10,), and angles (n,) from the arc's point."""
+    n = points.shape[0]
+    residuals, angles = np.empty((n, 2)), np.empty(n)
+    t, m = parameters[3:6], parameters[6:9]
+    a = np.empty(3)
+    _cross(t, m, a)
+    k = parameters[9]
+    for i in range(n):
+        x = y = z = 0.0
+        for r in range(3):
+            offset = points[i, r] - parameters[r]
+            x += offset * t[r]
+            y += offset * m[r]
+            z += offset * a[r]
+        d = k * (x * x + y * y) - 2.0 * y
+        residuals[i, 0] = d / (1.0 + math.sqrt(max(1.0 + k * d, 0.0)))
+        residuals[i, 1] = z
+        angles[i] = math.atan2(k * x, 1.0 - k * y)
+    return residuals, angles
+
+
+@compiled
+def gated_noise(squares: Array, noise: float, gate: float, usual: float, floor: float) -> float:
+    """Noise (m) from the median square inside the gate, repeated until both agree.
+
+    gate: largest good square in variances; usual: median square in variances.
+    """
+    spare = np.empty(len(squares))
+    for _ in range(20):
+        middle, count = median_where(squares, gate * noise * noise, spare)
+        if count == 0:
+            break
+        updated = max(math.sqrt(middle / usual), floor)
+        steady = abs(updated - noise) < 0.01 * noise
+        noise = updated
+        if steady:
+            break
+    return noise

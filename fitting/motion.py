@@ -4,12 +4,14 @@ The family of movements and its equations are in ``motion_kernels``. Takes share
 at which each starts is its own, so different grips of one joint add up.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fitting.columns import PITCH, PLACE, SHIFT, SIZE, TILT, TURN
-from fitting.se3 import Array, complete_axis, rotation_exp
+from fitting.columns import PITCH, PLACE, SHIFT, TILT, TURN
+from fitting.se3 import Array
 
 FARTHEST = 1.0
 """Metres: what is known of an axis about which nothing turns, namely that it is within reach."""
@@ -28,17 +30,17 @@ class Kind:
         """Coordinates that each sample has of its own."""
         return int(self.turns) + int(self.slides)
 
-    @property
-    def shared(self) -> list[int]:
+    @cached_property
+    def shared(self) -> NDArray[np.int64]:
         """Columns of the parameters that all takes share."""
-        return [TILT, TILT + 1, *([SHIFT, SHIFT + 1] if self.turns else []), *([PITCH] if self.screw else [])]
+        return np.array([TILT, TILT + 1, *([SHIFT, SHIFT + 1] if self.turns else []), *([PITCH] if self.screw else [])])
 
-    @property
-    def own(self) -> list[int]:
+    @cached_property
+    def own(self) -> NDArray[np.int64]:
         """Columns of a take's start; what a turn or slide could undo is left out."""
         turn = [TURN, TURN + 1] if self.turns else [TURN, TURN + 1, TURN + 2]
         place = [PLACE, PLACE + 1] if self.slides else [PLACE, PLACE + 1, PLACE + 2]
-        return turn + place
+        return np.array(turn + place)
 
 
 ROTARY = Kind(turns=True, slides=False)
@@ -81,11 +83,6 @@ class Motion:
     starts: tuple[Start, ...]
     pitch: float = 0.0
 
-    @property
-    def frame(self) -> Array:
-        """(3, 3): columns basis[0], basis[1], axis."""
-        return np.ascontiguousarray(complete_axis(self.axis))
-
 
 @dataclass(frozen=True)
 class Solution:
@@ -118,113 +115,59 @@ def measured(kind: Kind, take: Take, axis: Array, center: Array, R0: Array, p0: 
 
 def solve(kind: Kind, motion: Motion, takes: list[Take], wp: list[Array], wo: list[Array], steps: int) -> Solution:
     """Levenberg–Marquardt on all takes; wp, wo: inverse variances (n,) of positions (m) and orientations (rad)."""
-    current, damping = motion, 1e-9
-    system = _linearised(kind, current, takes, wp, wo)
-    for _ in range(steps):
-        trial = _moved(kind, current, system, damping)
-        trial_system = _linearised(kind, trial, takes, wp, wo)
-        if trial_system.cost <= system.cost * (1.0 + 1e-12):
-            settled = system.cost - trial_system.cost < 1e-6 * system.cost
-            current, system, damping = trial, trial_system, max(0.1 * damping, 1e-9)
-            if settled:
-                break
-        elif damping > 1e3:
-            break
-        else:
-            damping = max(damping * 100.0, 1e-4)
-    current = replace(current, starts=system.starts)
-    return Solution(current, system.residuals, _covariance(kind, system))
+    from fitting.motion_solver import solve_takes
 
-
-@dataclass(frozen=True)
-class _System:
-    blocks: list[tuple[Array, Array]]
-    residuals: tuple[Array, ...]
-    starts: tuple[Start, ...]
-    cost: float
-
-
-def _linearised(kind: Kind, motion: Motion, takes: list[Take], wp: list[Array], wo: list[Array]) -> _System:
-    from fitting.motion_kernels import linearised
-
-    blocks, residuals, starts, cost = [], [], [], 0.0
-    frame = motion.frame
-    for take, start, p_weight, o_weight in zip(takes, motion.starts, wp, wo, strict=True):
-        q = start.q.copy()
-        H, g, e = linearised(
-            frame, motion.center, motion.pitch, kind.turns, kind.slides,
-            start.R0, start.p0, take.R, take.p, q, p_weight, o_weight,
-        )  # fmt: skip
-        blocks.append((H, g))
-        residuals.append(e)
-        starts.append(replace(start, q=q))
-        cost += float(p_weight @ (e[:, :3] ** 2).sum(axis=1) + o_weight @ (e[:, 3:] ** 2).sum(axis=1))
-    # Where nothing turns, the axis is at least within reach of the data: without this it would wander off.
-    mean = takes[0].p.mean(axis=0)
-    far = frame[:, :2].T @ (motion.center - mean) / FARTHEST**2
-    H, g = blocks[0]
-    g[SHIFT : SHIFT + 2] += far
-    H[SHIFT, SHIFT] += 1.0 / FARTHEST**2
-    H[SHIFT + 1, SHIFT + 1] += 1.0 / FARTHEST**2
-    cost += float(far @ far) * FARTHEST**2
-    return _System(blocks, tuple(residuals), tuple(starts), cost)
-
-
-def _scaled_inverse(matrix: Array) -> Array:
-    """Inverse of a symmetric matrix whose rows have very different units; directions without information give zero."""
-    size = np.sqrt(np.maximum(np.diag(matrix), 0.0))
-    scale = np.where(size > 0.0, 1.0 / np.where(size > 0.0, size, 1.0), 0.0)
-    inverse = np.linalg.pinv(matrix * scale[:, None] * scale, rcond=1e-13, hermitian=True)
-    return np.asarray(inverse * scale[:, None] * scale, dtype=float)
-
-
-def _moved(kind: Kind, motion: Motion, system: _System, damping: float) -> Motion:
-    """One step: the starts are eliminated take by take, then the shared parameters are solved for."""
-    shared, own = np.array(kind.shared), np.array(kind.own)
-    total, right = np.zeros((len(shared), len(shared))), np.zeros(len(shared))
-    inner = []
-    for H, g in system.blocks:
-        damped = H + damping * np.diag(np.diag(H))
-        inverse = _scaled_inverse(damped[np.ix_(own, own)])
-        cross = H[np.ix_(shared, own)]
-        total += damped[np.ix_(shared, shared)] - cross @ inverse @ cross.T
-        right -= g[shared] - cross @ (inverse @ g[own])
-        inner.append((inverse, cross, g[own]))
-    delta = np.zeros(SIZE)
-    delta[shared] = _limited(_scaled_inverse(total) @ right)
-    frame = motion.frame
-    turn = np.cross(motion.axis, frame[:, :2] @ delta[TILT : TILT + 2])
-    starts = []
-    for start, (inverse, cross, g_own) in zip(system.starts, inner, strict=True):
-        step = np.zeros(SIZE)
-        step[own] = -inverse @ (g_own + cross.T @ delta[shared])
-        R0 = rotation_exp(frame @ step[TURN : TURN + 3]) @ start.R0
-        starts.append(Start(np.ascontiguousarray(R0), start.p0 + frame @ step[PLACE : PLACE + 3], start.q))
-    return Motion(
-        rotation_exp(turn) @ motion.axis,
-        motion.center + frame[:, :2] @ delta[SHIFT : SHIFT + 2],
-        tuple(starts),
-        motion.pitch + delta[PITCH],
+    offsets = np.cumsum([0, *map(len, takes)])
+    starts = motion.starts
+    R, p = _joined([take.R for take in takes]), _joined([take.p for take in takes])
+    axis, center, pitch, R0, p0, q, residuals, covariance = solve_takes(
+        motion.axis,
+        motion.center,
+        motion.pitch,
+        np.array([start.R0 for start in starts]),
+        np.array([start.p0 for start in starts]),
+        _joined([start.q for start in starts]),
+        offsets,
+        R,
+        p,
+        _joined(wp),
+        _joined(wo),
+        kind.turns,
+        kind.slides,
+        kind.shared,
+        kind.own,
+        p.mean(axis=0),
+        FARTHEST,
+        steps,
     )
+    pieces = [slice(offsets[k], offsets[k + 1]) for k in range(len(takes))]
+    moved = tuple(Start(R0[k], p0[k], q[piece]) for k, piece in enumerate(pieces))
+    return Solution(Motion(axis, center, moved, pitch), tuple(residuals[piece] for piece in pieces), covariance)
 
 
-def _limited(step: Array) -> Array:
-    """Keep the tilt of one step below half a radian, where the linearisation still means something."""
-    tilt = float(np.hypot(step[0], step[1]))
-    return step * (0.5 / tilt) if tilt > 0.5 else step
+def settled_coordinates(kind: Kind, motion: Motion, take: Take, wp: float, wo: float) -> tuple[Array, Array]:
+    """The coordinates (n, 2) that explain each sample of the first take best, and the residuals (n, 6) that stay."""
+    from fitting.motion_kernels import best_coordinates
+
+    start = motion.starts[0]
+    q, residuals = np.empty((len(take), 2)), np.empty((len(take), 6))
+    best_coordinates(
+        motion.axis,
+        motion.center,
+        motion.pitch,
+        kind.turns,
+        kind.slides,
+        start.R0,
+        start.p0,
+        take.R,
+        take.p,
+        q,
+        wp,
+        wo,
+        residuals,
+    )
+    return q, residuals
 
 
-def _covariance(kind: Kind, system: _System) -> Array:
-    """Covariance of the shared columns and of the first take's own ones, from the Gauss–Newton matrices."""
-    shared, own = np.array(kind.shared), np.array(kind.own)
-    prior = np.zeros(SIZE)
-    prior[TILT : TILT + 2] = 1.0
-    prior[PITCH] = 1.0
-    total = np.diag(prior[shared])
-    for H, _ in system.blocks[1:]:
-        cross = H[np.ix_(shared, own)]
-        total += H[np.ix_(shared, shared)] - cross @ _scaled_inverse(H[np.ix_(own, own)]) @ cross.T
-    columns = np.concatenate([shared, own])
-    full = system.blocks[0][0][np.ix_(columns, columns)].copy()
-    full[: len(shared), : len(shared)] += total
-    return _scaled_inverse(full)
+def _joined(arrays: list[Array]) -> Array:
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)

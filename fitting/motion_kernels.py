@@ -32,39 +32,44 @@ def linearised(  # noqa: C901
     q: Array,
     wp: Array,
     wo: Array,
-) -> tuple[Array, Array, Array]:
-    """Gauss–Newton matrix (11, 11), gradient (11,) and residuals (n, 6: position m, rotation rad) of one take.
+    H: Array,
+    g: Array,
+    residuals: Array,
+) -> float:
+    """Cost of one take; its Gauss–Newton matrix H (11, 11), gradient g (11,) and residuals (n, 6) are filled in.
 
     frame: (3, 3) columns basis[0], basis[1], axis; q: (n, 2) θ and s, improved in place by one Newton step;
-    wp, wo: (n,) inverse variances of position and orientation, zero for what is not used.
+    wp, wo: (n,) inverse variances of position (m) and orientation (rad), zero for what is not used.
     """
-    n = R.shape[0]
-    H = np.zeros((SIZE, SIZE))
-    g = np.zeros(SIZE)
-    residuals = np.empty((n, 6))
-    a = frame[:, 2].copy()
-    arm0 = p0 - center
+    H[:] = 0.0
+    g[:] = 0.0
+    cost = 0.0
+    a, arm0 = np.empty(3), np.empty(3)
+    for k in range(3):
+        a[k], arm0[k] = frame[k, 2], p0[k] - center[k]
     arm, model, moved = np.empty(3), np.empty((3, 3)), np.empty((3, 3))
     J = np.zeros((6, SIZE))
     L = np.zeros((6, 2))
     A = np.empty((3, 3))
     e = np.empty(6)
-    for i in range(n):
+    for i in range(R.shape[0]):
         root_p, root_o = math.sqrt(wp[i]), math.sqrt(wo[i])
+        unused = wp[i] == 0.0 and wo[i] == 0.0
         for attempt in range(2):
             _turn(a, q[i, 0], A)
             slide = q[i, 1] + pitch * q[i, 0]
             _times(A, arm0, arm)
-            _product(A, R0, model)
             for k in range(3):
                 e[k] = p[i, k] - center[k] - arm[k] - slide * a[k]
+            _product(A, R0, model)
             _rotation_residual(R[i], model, e)
-            if attempt == 1 or (wp[i] == 0.0 and wo[i] == 0.0):
+            if attempt == 1 or unused:
                 break
             _latent_columns(a, arm, pitch, turns, slides, root_p, root_o, L)
             _newton(L, e, root_p, root_o, q[i])
-        residuals[i] = e
-        if wp[i] == 0.0 and wo[i] == 0.0:
+        for k in range(6):
+            residuals[i, k] = e[k]
+        if unused:
             continue
         _latent_columns(a, arm, pitch, turns, slides, root_p, root_o, L)
         _product(A, frame, moved)
@@ -72,19 +77,81 @@ def linearised(  # noqa: C901
         for k in range(3):
             e[k] *= root_p
             e[3 + k] *= root_o
+            cost += e[k] * e[k] + e[3 + k] * e[3 + k]
         _eliminate(L, J, e)
-        for r in range(6):
-            for c in range(SIZE):
-                jc = J[r, c]
-                if jc == 0.0:
-                    continue
-                g[c] -= jc * e[r]
-                for d in range(c + 1):
-                    H[c, d] += jc * J[r, d]
+        for c in range(SIZE):
+            for d in range(c + 1):
+                total = 0.0
+                for r in range(6):
+                    total += J[r, c] * J[r, d]
+                H[c, d] += total
+            total = 0.0
+            for r in range(6):
+                total += J[r, c] * e[r]
+            g[c] -= total
     for c in range(SIZE):
         for d in range(c):
             H[d, c] = H[c, d]
-    return H, g, residuals
+    return cost
+
+
+@compiled
+def best_coordinates(
+    axis: Array,
+    center: Array,
+    pitch: float,
+    turns: bool,
+    slides: bool,
+    R0: Array,
+    p0: Array,
+    R: Array,
+    p: Array,
+    q: Array,
+    wp: float,
+    wo: float,
+    residuals: Array,
+) -> None:
+    """Coordinates q (n, 2) that explain each sample best, and the residuals (n, 6) that stay."""
+    arm0 = np.empty(3)
+    for k in range(3):
+        arm0[k] = p0[k] - center[k]
+    arm, model, A, e = np.empty(3), np.empty((3, 3)), np.empty((3, 3)), np.empty(6)
+    L = np.zeros((6, 2))
+    root_p, root_o = math.sqrt(wp), math.sqrt(wo)
+    height = axis[0] * arm0[0] + axis[1] * arm0[1] + axis[2] * arm0[2]
+    for i in range(R.shape[0]):
+        q[i, 0] = _twist(R[i], R0, axis) if turns else 0.0
+        q[i, 1] = 0.0
+        if slides:
+            for k in range(3):
+                q[i, 1] += axis[k] * (p[i, k] - center[k])
+            q[i, 1] -= height
+        for attempt in range(3):
+            _turn(axis, q[i, 0], A)
+            slide = q[i, 1] + pitch * q[i, 0]
+            _times(A, arm0, arm)
+            for k in range(3):
+                e[k] = p[i, k] - center[k] - arm[k] - slide * axis[k]
+            _product(A, R0, model)
+            _rotation_residual(R[i], model, e)
+            if attempt == 2:
+                break
+            _latent_columns(axis, arm, pitch, turns, slides, root_p, root_o, L)
+            _newton(L, e, root_p, root_o, q[i])
+        for k in range(6):
+            residuals[i, k] = e[k]
+
+
+@compiled
+def _twist(R: Array, R0: Array, a: Array) -> float:
+    """Angle of the turn about ``a`` in R·R0ᵀ, whatever else is in it."""
+    x = y = z = trace = 0.0
+    for k in range(3):
+        x += R[2, k] * R0[1, k] - R[1, k] * R0[2, k]
+        y += R[0, k] * R0[2, k] - R[2, k] * R0[0, k]
+        z += R[1, k] * R0[0, k] - R[0, k] * R0[1, k]
+        trace += R[0, k] * R0[0, k] + R[1, k] * R0[1, k] + R[2, k] * R0[2, k]
+    return 2.0 * math.atan2(x * a[0] + y * a[1] + z * a[2], 1.0 + trace)
 
 
 @compiled
@@ -241,10 +308,11 @@ def hypothesis_scores(
     """
     m, count = axes.shape[0], subset.shape[0]
     positions, swings = np.empty((m, count)), np.empty((m, count))
-    b = np.empty(3)
+    b, arm = np.empty(3), np.empty(3)
     for j in range(m):
         a, c, start = axes[j], centers[j], chosen[j]
-        arm = p[start] - c
+        for s in range(3):
+            arm[s] = p[start, s] - c[s]
         height = arm[0] * a[0] + arm[1] * a[1] + arm[2] * a[2]
         radius = math.sqrt(max(arm[0] ** 2 + arm[1] ** 2 + arm[2] ** 2 - height * height, 0.0))
         # The axis as the body at the start sees it; afterwards it should look the same to the body.

@@ -7,6 +7,7 @@ import numpy as np
 
 from fitting import checks
 from fitting.line import LineFit, fit_line
+from fitting.noise import chi2_median
 from fitting.result import FitFailure, frozen
 from fitting.rigid import mean_rotation
 from fitting.se3 import Array, rotation_log
@@ -23,6 +24,8 @@ class PrismaticFit(LineFit):
     """Whether the orientation stayed the same within noise or one degree."""
     rotation: float
     """Largest slow change of the orientation (rad) from its mean in a take."""
+    orientation_noise: float
+    """Spread (rad) per axis of the orientations about their mean."""
     orientation: Array
     """Mean orientation (3, 3) of the first take, body to world."""
 
@@ -40,7 +43,7 @@ def fit_prismatic(
     line = fit_line([take[:, :3, 3] for take in takes], noise, rng)
     if isinstance(line, FitFailure):
         return line
-    place, rotations, means, spreads = 0, [], [], []
+    place, rotations, means, spreads, deviations = 0, [], [], [], []
     for take in takes:
         used = line.inliers[place : place + len(take)]
         place += len(take)
@@ -49,6 +52,7 @@ def fit_prismatic(
         change, spread = _slow(vectors)
         rotations.append(change)
         spreads.append(spread)
+        deviations.append(float(np.sqrt(np.median((vectors**2).sum(axis=1)) / chi2_median(3))))
     rotation = max(rotations)
     return PrismaticFit(
         inliers=line.inliers,
@@ -61,6 +65,7 @@ def fit_prismatic(
         coordinates=line.coordinates,
         orientation_constant=bool(rotation <= max(_CONSTANT, 5.0 * max(spreads))),
         rotation=rotation,
+        orientation_noise=min(deviations),
         orientation=frozen(means[0]),
     )
 

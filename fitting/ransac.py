@@ -14,12 +14,14 @@ from fitting.noise import chi2_median, chi2_quantile, truncated_mean
 from fitting.result import FitFailure, Mask
 from fitting.se3 import Array
 
-HYPOTHESES = 200
-SUBSET = 256
+HYPOTHESES = 150
+SUBSET = 200
 """Samples on which hypotheses are compared: enough to rank them, and independent of the take's length."""
 QUANTILE = 0.36
 """Share of samples that a hypothesis must explain tightly: a little below the smallest share of inliers accepted."""
-KEPT = 4
+KEPT = 3
+_CROWD = 0.5
+WIDER = 1.5
 GATE = 0.999
 """Probability with which a good sample stays inside the gate."""
 
@@ -78,32 +80,27 @@ def consensus(
         return FitFailure("No hypothesis fits: the samples are all alike, or not numbers that can be fitted.")
     best = _best(starts, model.freedom)
     full = subset if len(subset) == len(data) else data
-    found = _optimised(model, best.parameters, full, best.noise, noise, floor, rounds=3, steps=4)
+    found = _optimised(model, best.parameters, full, best.noise, noise, floor, rounds=2, steps=3)
+    while noise is None and shoulder(found.squares / found.noise**2, chi2_quantile(model.freedom, GATE)):
+        floor = WIDER * found.noise
+        found = _optimised(model, found.parameters, full, floor, noise, floor, rounds=2, steps=3)
     if found.inliers.sum() < model.sample_size + 1:
         return FitFailure(f"Only {int(found.inliers.sum())} of {len(data)} samples agree with one another.")
     return found
 
 
+def shoulder(squares: Array, limit: float) -> bool:
+    """Whether so many samples lie just outside the gate that it is the gate which is too narrow.
+
+    Part of a take may be much quieter than the rest (a pause); gross outliers do not crowd around the gate.
+    """
+    inside = np.count_nonzero(squares <= limit)
+    return bool(np.count_nonzero(squares <= 9.0 * limit) > (1.0 + _CROWD) * inside)
+
+
 def gate(noise: float, freedom: int) -> float:
     """Largest squared distance (m²) of a good sample."""
     return noise**2 * chi2_quantile(freedom, GATE)
-
-
-def robust_noise(squares: Array, noise: float, freedom: int, floor: float) -> tuple[float, Mask]:
-    """Noise (m) from the median square inside the gate, repeated until gate and noise agree."""
-    inliers = squares <= gate(noise, freedom)
-    for _ in range(20):
-        inside = squares[inliers]
-        if len(inside) == 0:
-            break
-        median = float(np.median(inside)) / chi2_median(freedom)
-        updated = max(float(np.sqrt(median)), floor)
-        settled = abs(updated - noise) < 0.01 * noise
-        noise = updated
-        inliers = squares <= gate(noise, freedom)
-        if settled:
-            break
-    return noise, inliers
 
 
 def rms_noise(squares: Array, inliers: Mask, freedom: int, parameters: int, floor: float) -> float:
@@ -129,16 +126,18 @@ def _optimised(
     rounds: int,
     steps: int,
 ) -> Consensus:
+    from fitting.kernels import gated_noise
+
+    limit, usual = chi2_quantile(model.freedom, GATE), chi2_median(model.freedom)
     squares = model.residuals(parameters[None], data)[0]
-    inliers = squares <= gate(scale, model.freedom)
+    inliers = squares <= limit * scale**2
     for _ in range(rounds):
         before = inliers
         parameters = model.refine(parameters, data, inliers.astype(float), steps)
         squares = model.residuals(parameters[None], data)[0]
         if noise is None:
-            scale, inliers = robust_noise(squares, scale, model.freedom, floor)
-        else:
-            inliers = squares <= gate(noise, model.freedom)
+            scale = gated_noise(squares, scale, limit, usual, floor)
+        inliers = squares <= limit * scale**2
         if np.array_equal(before, inliers):
             break
     return Consensus(parameters, squares, scale, inliers)

@@ -74,6 +74,8 @@ def fit_rotary(
         found.append(one)
     if len(found) == 1 and found[0].circle is not None and found[0].grip == "loose":
         return _from_circle(found[0], checked[0])
+    if len(found) == 1 and found[0].joint is not None:
+        return _described(found[0].joint, found[0].grip)
     best = min(found, key=lambda one: one.uncertainty)
     motion = Motion(best.motion.axis, best.motion.center, tuple(_toward(one, best) for one in found))
     joint = fit_joint(ROTARY, motion, [one.part for one in found], noise)

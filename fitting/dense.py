@@ -1,0 +1,96 @@
+"""Small symmetric systems whose rows have very different units, for use inside compiled loops."""
+
+import math
+
+import numpy as np
+
+from fitting.compiled import compiled
+from fitting.se3 import Array
+
+
+@compiled
+def factor(matrix: Array, damping: float) -> tuple[Array, Array]:
+    """Cholesky factor of (H + damping·diag H), scaled to a unit diagonal, and the scales (zero: no information)."""
+    n = matrix.shape[0]
+    scale = np.empty(n)
+    for i in range(n):
+        scale[i] = 1.0 / math.sqrt(matrix[i, i]) if matrix[i, i] > 0.0 else 0.0
+    lower = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            total = 1.0 + damping if i == j else matrix[i, j] * scale[i] * scale[j]
+            for k in range(j):
+                total -= lower[i, k] * lower[j, k]
+            lower[i, j] = math.sqrt(max(total, 1e-14)) if i == j else total / lower[j, j]
+    return lower, scale
+
+
+@compiled
+def solved(lower: Array, scale: Array, right: Array, out: Array) -> None:
+    """Solution into ``out`` (n,) for a right side (n,) and the factor of its matrix."""
+    n = len(right)
+    for i in range(n):
+        total = right[i] * scale[i]
+        for k in range(i):
+            total -= lower[i, k] * out[k]
+        out[i] = total / lower[i, i]
+    for i in range(n - 1, -1, -1):
+        total = out[i]
+        for k in range(i + 1, n):
+            total -= lower[k, i] * out[k]
+        out[i] = total / lower[i, i]
+    for i in range(n):
+        out[i] *= scale[i]
+
+
+@compiled
+def inverted(matrix: Array, damping: float) -> Array:
+    """Inverse (n, n); rows without information are zero."""
+    n = matrix.shape[0]
+    lower, scale = factor(matrix, damping)
+    out = np.empty((n, n))
+    unit = np.zeros(n)
+    for i in range(n):
+        unit[i] = 1.0
+        solved(lower, scale, unit, out[i])
+        unit[i] = 0.0
+    return out
+
+
+@compiled
+def turned(w0: float, w1: float, w2: float, v: Array, out: Array) -> None:
+    """Rotate ``v`` (3,) by the rotation vector (w0, w1, w2) into ``out``."""
+    angle = math.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
+    if angle < 1e-12:
+        a, b = 1.0, 0.5
+    else:
+        a, b = math.sin(angle) / angle, (1.0 - math.cos(angle)) / (angle * angle)
+    c0, c1, c2 = w1 * v[2] - w2 * v[1], w2 * v[0] - w0 * v[2], w0 * v[1] - w1 * v[0]
+    x = v[0] + a * c0 + b * (w1 * c2 - w2 * c1)
+    y = v[1] + a * c1 + b * (w2 * c0 - w0 * c2)
+    z = v[2] + a * c2 + b * (w0 * c1 - w1 * c0)
+    out[0], out[1], out[2] = x, y, z
+
+
+@compiled
+def completed(axis: Array) -> Array:
+    """Rotation (3, 3) with the columns basis[0], basis[1], axis: as ``se3.complete_axis`` without a hint."""
+    least = 0
+    for k in range(1, 3):
+        if abs(axis[k]) < abs(axis[least]):
+            least = k
+    out = np.empty((3, 3))
+    length = math.sqrt(axis[0] ** 2 + axis[1] ** 2 + axis[2] ** 2)
+    z0, z1, z2 = axis[0] / length, axis[1] / length, axis[2] / length
+    z = (z0, z1, z2)
+    x = np.empty(3)
+    for k in range(3):
+        x[k] = (1.0 if k == least else 0.0) - z[least] * z[k]
+    size = math.sqrt(x[0] ** 2 + x[1] ** 2 + x[2] ** 2)
+    for k in range(3):
+        x[k] /= size
+        out[k, 0], out[k, 2] = x[k], z[k]
+    out[0, 1] = z1 * x[2] - z2 * x[1]
+    out[1, 1] = z2 * x[0] - z0 * x[2]
+    out[2, 1] = z0 * x[1] - z1 * x[0]
+    return out

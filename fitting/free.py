@@ -1,0 +1,142 @@
+"""A one-dimensional joint without a formula: a smooth path of frames, for what no other joint explains."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fitting import checks
+from fitting.noise import chi2_quantile
+from fitting.ransac import GATE
+from fitting.result import Fit, FitFailure, Mask, frozen
+from fitting.rigid import mean_rotation
+from fitting.se3 import Array, exp, inverse, log
+
+_LEAST = 20
+_SUPPORT = 120
+"""Samples that the Gaussian process sees: its cost grows with their cube."""
+_GRID = 65
+_LEVER = 0.1
+"""Metres: turns are compared with moves as if seen at the end of such a lever."""
+
+
+@dataclass(frozen=True)
+class FreeFit(Fit):
+    """A path of frames over one coordinate (m along the principal direction; a radian counts as 0.1 m)."""
+
+    mean: Array
+    """Mean frame (4, 4), body to world, at which the twists are taken."""
+    grid: Array
+    """Coordinates (k,) at which the path is given, ascending."""
+    twists: Array
+    """(k, 6) twists ``[v, ω]`` in the mean frame, metres and radians."""
+    deviation: Array
+    """(k,) standard deviation (m) of the path at the grid."""
+    coordinates: Array
+    """The coordinate of each sample (n,)."""
+
+    def pose(self, coordinate: float) -> Array:
+        """The frame (4, 4), body to world, at a coordinate; beyond the ends it stays there."""
+        twist = [np.interp(coordinate, self.grid, column) for column in self.twists.T]
+        return np.asarray(self.mean @ exp(np.array(twist)))
+
+
+def fit_free(
+    poses: Any, noise: float | None = None, rng: np.random.Generator | int | None = None
+) -> FreeFit | FitFailure:
+    """Fit a smooth one-dimensional path to poses (n, 4, 4), body to world, metres; a list of takes is taken as one.
+
+    A Gaussian process over the principal coordinate of the poses, from which outliers are taken out step by step.
+    """
+    takes = checks.as_pose_takes(poses)
+    if isinstance(takes, FitFailure):
+        return takes
+    noise, _ = checks.as_noise(noise), checks.generator(rng)
+    samples = np.concatenate(takes)
+    if len(samples) < _LEAST:
+        return checks.too_few(len(samples), _LEAST, "a free joint")
+    mean = np.eye(4)
+    mean[:3, :3] = mean_rotation(samples[:, :3, :3])
+    mean[:3, 3] = np.median(samples[:, :3, 3], axis=0)
+    scale = np.array([1.0, 1.0, 1.0, _LEVER, _LEVER, _LEVER])
+    features = log(inverse(mean) @ samples) * scale
+    inliers = _near(features)
+    coordinate = np.zeros(len(samples))
+    for _ in range(3):
+        coordinate = _principal(features, inliers)
+        if np.ptp(coordinate[inliers]) <= 1e-9:
+            return FitFailure("The poses do not move. Move the joint further.")
+        path = _path(coordinate, features, inliers)
+        residuals = features - path.at(coordinate)
+        sigma = noise or max(float(np.sqrt(np.median((residuals[inliers] ** 2).sum(axis=1)) / 4.35)), 1e-9)
+        before, inliers = inliers, (residuals**2).sum(axis=1) <= sigma**2 * chi2_quantile(5, GATE)
+        if inliers.sum() < _LEAST // 2:
+            return FitFailure(f"Only {int(inliers.sum())} of {len(samples)} poses lie on one smooth path.")
+        if np.array_equal(before, inliers):
+            break
+    large = checks.too_large(float(np.ptp(samples[inliers, :3, 3], axis=0).max()))
+    if large is not None:
+        return large
+    return FreeFit(
+        inliers=frozen(inliers, bool),
+        rms=float(np.sqrt((residuals[inliers, :3] ** 2).mean())),
+        noise=sigma,
+        mean=frozen(mean),
+        grid=frozen(path.grid),
+        twists=frozen(path.features / scale),
+        deviation=frozen(path.deviation),
+        coordinates=frozen(coordinate),
+    )
+
+
+@dataclass(frozen=True)
+class _Path:
+    grid: Array
+    features: Array
+    deviation: Array
+
+    def at(self, coordinate: Array) -> Array:
+        return np.stack([np.interp(coordinate, self.grid, column) for column in self.features.T], axis=1)
+
+
+def _near(features: Array) -> Mask:
+    """Samples within a few spreads of the median in every component: a start without the gross outliers."""
+    offset = np.abs(features - np.median(features, axis=0))
+    spread = np.maximum(np.median(offset, axis=0), 0.2 * np.median(offset, axis=0).max())
+    return np.asarray((offset <= 6.0 * np.maximum(spread, 1e-9)).all(axis=1))
+
+
+def _principal(features: Array, inliers: Mask) -> Array:
+    center = features[inliers].mean(axis=0)
+    offset = features[inliers] - center
+    direction = np.linalg.eigh(offset.T @ offset)[1][:, -1]
+    coordinate = (features - center) @ direction
+    inner = coordinate[inliers]
+    return np.asarray(coordinate if inner[-1] >= inner[0] else -coordinate)
+
+
+def _path(coordinate: Array, features: Array, inliers: Mask) -> _Path:
+    """Gaussian process through medians of samples that are neighbours along the coordinate."""
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+
+    order = np.flatnonzero(inliers)[np.argsort(coordinate[inliers], kind="stable")]
+    groups = np.array_split(order, min(_SUPPORT, len(order)))
+    u = np.array([np.median(coordinate[g]) for g in groups])
+    y = np.array([np.median(features[g], axis=0) for g in groups])
+    middle, length = u.mean(), max(float(np.ptp(u)), 1e-9)
+    offset = y.mean(axis=0)
+    size = max(float(np.abs(y - offset).max()), 1e-9)
+    kernel = RBF(0.5, (0.05, 10.0)) + WhiteKernel(1e-4, (1e-10, 1.0))
+    process = GaussianProcessRegressor(kernel, n_restarts_optimizer=0)
+    with warnings.catch_warnings():
+        # A length scale or noise at its bound is a straight or an exact path: both are fine.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        process.fit((u - middle)[:, None] / length, (y - offset) / size)
+    grid = np.linspace(u[0], u[-1], _GRID)
+    value, deviation = process.predict((grid - middle)[:, None] / length, return_std=True)
+    spread = np.asarray(deviation).reshape(_GRID, -1)[:, 0] * size
+    return _Path(grid, np.asarray(value) * size + offset, spread)
