@@ -2,9 +2,9 @@
 
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ident.toml_file import TomlFile
 from ident.workflow.quality import QualityLimits
@@ -35,6 +35,16 @@ class Mocap(Section):
     max_mean_error_m: Annotated[float, Field(gt=0.0, lt=0.1)] = 0.002
 
 
+class Counts(Section):
+    """How a sensor's counts become newtons, from its calibration sheet; for sensors that cannot be asked."""
+
+    counts_per_force: Annotated[float, Field(gt=0.0)]
+    counts_per_torque: Annotated[float, Field(gt=0.0)]
+    force_unit: str = "N"
+    torque_unit: str = "Nm"
+    serial: str = ""
+
+
 class ForceTorque(Section):
     """ATI force/torque sensor, over the network or a serial line."""
 
@@ -42,15 +52,29 @@ class ForceTorque(Section):
     host: str = "192.168.1.1"
     rdt_port: Port = 49152
     http_port: Port = 80
-    serial_port: str = ""
+    mode: Literal["realtime", "buffered"] = "realtime"
+    product: Literal["netbox", "axia"] | None = None
+    """Whose status table holds; by default what the sensor's product name says."""
+    port: str = ""
+    """Serial port, for ``ati_serial``."""
+    format: Literal["ctl-ascii", "ctl-binary", "axia"] = "ctl-ascii"
+    baud: Annotated[int, Field(gt=0)] = 115200
+    calibration: Counts | None = None
+
+    @model_validator(mode="after")
+    def _serial_needs_a_port(self) -> Self:
+        if self.driver == "ati_serial" and not (self.port and self.calibration):
+            raise ValueError("driver ati_serial needs a port and a [ft.calibration] table")
+        return self
 
 
 class Trigger(Section):
     """Button on the gripper, or pedal."""
 
-    driver: Literal["line", "bytes"] = "bytes"
-    """``line``: an edge on CTS or DSR; ``bytes``: a microcontroller's one-byte messages."""
     port: str
+    kind: Literal["bytes", "cts", "dsr"] = "bytes"
+    """A microcontroller's one-byte messages, or an edge on a line of the serial port."""
+    inverted: bool = False
 
 
 class RigConfig(Section):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import joblib
 
@@ -142,9 +143,10 @@ def _backend(dask: str | None) -> Iterator[None]:
     if dask is None:
         yield
         return
-    from distributed import Client
+    import distributed
 
-    with Client(dask), joblib.parallel_config(backend="dask"):
+    connect: Any = distributed.Client
+    with connect(dask), joblib.parallel_config(backend="dask"):
         yield
 
 

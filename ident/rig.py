@@ -5,12 +5,14 @@ from dataclasses import asdict, dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
+from devices.ati_serial import AtiSerial, AtiSerialConfig
 from devices.buffer import PoseBuffer, WrenchBuffer
 from devices.clock import HostClock
 from devices.errors import DeviceError, Stale
 from devices.natnet import NatNetClient, NatNetConfig
-from devices.netft import NetFT, NetFTConfig
+from devices.netft import NetFT, NetFTConfig, SensorCalibration
 from devices.samples import DeviceEvent, PoseSample, PoseState, Press
+from devices.trigger import Trigger, TriggerConfig
 from ident.config import ForceTorque, Mocap, RigConfig
 
 CONNECT_TIMEOUT_S = 5.0
@@ -65,15 +67,25 @@ class Rig:
             on_event=self.listeners.event,
             on_poses=self.listeners.poses,
         )
-        self.ft: NetFT | None = None
-        if self.config.ft is not None:
-            self.ft = NetFT(
-                netft_config(self.config.ft),
-                self.clock,
-                tap=self.listeners.datagram,
-                on_event=self.listeners.event,
-                on_wrenches=self.listeners.wrenches,
+        self.ft = self._force_torque()
+        self.trigger: Trigger | None = None
+        if self.config.trigger is not None:
+            settings = TriggerConfig(**self.config.trigger.model_dump())
+            press = self.listeners.press or _nobody_listens
+            self.trigger = Trigger(settings, self.clock, on_press=press, on_event=self.listeners.event)
+
+    def _force_torque(self) -> NetFT | AtiSerial | None:
+        ft = self.config.ft
+        if ft is None:
+            return None
+        hear = self.listeners
+        if ft.driver == "netft":
+            return NetFT(
+                netft_config(ft), self.clock, tap=hear.datagram, on_event=hear.event, on_wrenches=hear.wrenches
             )
+        return AtiSerial(
+            serial_config(ft), self.clock, tap=hear.datagram, on_event=hear.event, on_wrenches=hear.wrenches
+        )
 
     def __enter__(self) -> Self:
         try:
@@ -91,7 +103,7 @@ class Rig:
     def open(self) -> None:
         """Start every device and wait until it delivers; all failures in one error."""
         failures: list[str] = []
-        for device in (self.mocap, self.ft):
+        for device in (self.mocap, self.ft, self.trigger):
             if device is None:
                 continue
             try:
@@ -104,9 +116,9 @@ class Rig:
 
     def close(self) -> None:
         """Stop every device."""
-        self.mocap.stop()
-        if self.ft is not None:
-            self.ft.stop()
+        for device in (self.mocap, self.ft, self.trigger):
+            if device is not None:
+                device.stop()
 
     @property
     def body(self) -> PoseBuffer:
@@ -129,6 +141,8 @@ class Rig:
         statuses = [self._check_mocap()]
         if self.ft is not None:
             statuses.append(self._check_ft(self.ft))
+        if self.trigger is not None:
+            statuses.append(self._check_trigger(self.trigger))
         return tuple(statuses)
 
     def _check_mocap(self) -> DeviceStatus:
@@ -155,20 +169,32 @@ class Rig:
             return DeviceStatus("mocap", address, sample.state.name.lower(), rate, details, f"The body '{body}' {why}")
         return DeviceStatus("mocap", address, "tracking", rate, details)
 
-    def _check_ft(self, ft: NetFT) -> DeviceStatus:
+    def _check_ft(self, ft: NetFT | AtiSerial) -> DeviceStatus:
         now = self.clock.now_ns()
-        address = self.config.ft.host if self.config.ft else ""
+        settings = self.config.ft
+        address = "" if settings is None else (settings.host if settings.driver == "netft" else settings.port)
         rate = ft.buffer.rate(now)
         try:
             sample = ft.buffer.latest(now, int(STALE_S * 1e9))
         except Stale as error:
             return DeviceStatus("ft", address, "silent", rate, "", str(error))
-        load = sum(f * f for f in sample.force) ** 0.5
-        details = f"load {load:.1f} N, {ft.health().account.lost} samples lost"
+        details = f"load {sum(f * f for f in sample.force) ** 0.5:.1f} N"
+        if isinstance(ft, NetFT):
+            health = ft.health()
+            details += f", {health.account.lost} samples lost, {health.saturated} saturated"
         if not sample.valid:
             problem = f"The force/torque sensor reports status 0x{sample.status:08x}. Unload it, then check again."
             return DeviceStatus("ft", address, "not valid", rate, details, problem)
         return DeviceStatus("ft", address, "streaming", rate, details)
+
+    def _check_trigger(self, trigger: Trigger) -> DeviceStatus:
+        health = trigger.health()
+        problem = "" if health.state == "listening" else health.last_error
+        return DeviceStatus("trigger", trigger.config.port, health.state, 0.0, f"{health.presses} presses", problem)
+
+
+def _nobody_listens(_: Press) -> None:
+    """Presses are heard by the workflow; a check has none."""
 
 
 def natnet_config(mocap: Mocap) -> NatNetConfig:
@@ -189,14 +215,33 @@ def natnet_config(mocap: Mocap) -> NatNetConfig:
 
 def netft_config(ft: ForceTorque) -> NetFTConfig:
     """Driver settings of the rig file's ``[ft]``."""
-    return NetFTConfig(name="ft", host=ft.host, rdt_port=ft.rdt_port, http_port=ft.http_port)
+    return NetFTConfig(
+        name="ft",
+        host=ft.host,
+        rdt_port=ft.rdt_port,
+        http_port=ft.http_port,
+        mode=ft.mode,
+        product=ft.product,
+        calibration=None if ft.calibration is None else SensorCalibration(**ft.calibration.model_dump()),
+    )
+
+
+def serial_config(ft: ForceTorque) -> AtiSerialConfig:
+    """Driver settings of a serial sensor in the rig file's ``[ft]``."""
+    if ft.calibration is None:
+        raise ValueError("a serial sensor needs its calibration")
+    counts = SensorCalibration(**ft.calibration.model_dump())
+    return AtiSerialConfig(name="ft", port=ft.port, calibration=counts, format=ft.format, baud=ft.baud)
 
 
 def describe(rig: Rig) -> dict[str, Any]:
     """What a session should know about the rig, as JSON-ready data."""
+    ft = rig.ft
+    known = None if ft is None else (ft.calibration if isinstance(ft, NetFT) else ft.config.calibration)
+    calibration = None if known is None else asdict(known)
     return {
         "config": rig.config.model_dump(mode="json"),
         "bodies": list(rig.mocap.bodies),
         "speed": rig.clock.speed,
-        "ft_calibration": asdict(rig.ft.calibration) if rig.ft is not None else None,
+        "ft_calibration": calibration,
     }

@@ -53,8 +53,8 @@ driver = "netft"
 host = "192.168.1.1"
 
 # [trigger]                      # a button on the gripper, or a pedal
-# driver = "bytes"
 # port = "/dev/ttyACM0"
+# kind = "bytes"                 # a microcontroller's messages; cts or dsr for a switch on the port's own lines
 
 # [quality]                      # what a good take has
 # axis_std_deg = 0.35

@@ -1,7 +1,8 @@
 """List the motion-capture servers and force/torque sensors that answer on the network.
 
 Motive is looked for on every network that this computer is on, or on the one of `--interface`. Net F/T boxes
-do not answer broadcasts: give their addresses, or those that they may have, with `--address`.
+do not answer broadcasts: they are asked one by one, at the addresses given with `--address` and, with
+`--interface`, on that card's own network.
 
 examples:
   ident find
@@ -32,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         how = f"multicast {server.multicast}" if server.multicast else "unicast"
         version = ".".join(map(str, server.version))
         print(f"mocap  {server.address:<16} {server.name}, NatNet {version}, {how}")
-    sensors = discover_ft(addresses, timeout_s=args.seconds) if addresses else []
+    sensors = discover_ft(addresses, interface=args.interface, timeout_s=args.seconds)
     for sensor in sensors:
         print(f"ft     {sensor.host:<16} {sensor.product_name} {sensor.serial}".rstrip())
     if not servers and not sensors:
