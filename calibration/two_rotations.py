@@ -21,6 +21,7 @@ def tip_by_two_rotations(
     about_handle: ArrayLike,
     *,
     near: ArrayLike | None = None,
+    seat: tuple[float, float] = (0.0, 0.0),
     limits: TipLimits = LIMITS,
     rng: np.random.Generator | None = None,
 ) -> Tip | CalibrationFailure:
@@ -34,6 +35,9 @@ def tip_by_two_rotations(
         Approximate gripper axes in the body frame (3, 3), for example of an older calibration. An axis has
         no sign of its own; with ``near`` the signs are those nearest to it. Without it, the approach y
         points from the body's origin towards the tip, and the largest component of z is positive.
+    seat
+        Standard deviations (m, rad) of how the bar lies in the gripper's groove from grip to grip. One grip
+        cannot show it; what is known of the gripper is added to the covariance.
 
     The tip is the middle between the closest points of the two axes.
     """
@@ -70,6 +74,10 @@ def tip_by_two_rotations(
     axes = np.zeros((8, 8))
     axes[:4, :4], axes[4:, 4:] = screws.covariance[4:, 4:], handle.covariance[4:, 4:]
     covariance = jacobian @ axes @ jacobian.T
+    # A shift of the bar along x moves the tip by all of it, along y by half (the middle); tilts do likewise.
+    lying = rotation @ np.diag([1.0, 0.25, 0.0]) @ rotation.T
+    covariance[:3, :3] += seat[0] ** 2 * lying
+    covariance[3:, 3:] += seat[1] ** 2 * lying
 
     details = {
         "turn_about_screws": turned(screws),

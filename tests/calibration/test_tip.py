@@ -50,6 +50,22 @@ def test_signs_without_a_hint_are_the_documented_ones() -> None:
         assert np.linalg.det(tip.rotation) > 0
 
 
+def test_what_is_known_of_the_groove_widens_the_covariance_where_it_acts() -> None:
+    rig = Rig(2)
+    screws, handle = rig.about_screws(), rig.about_handle()
+    exact, seated = (tip_by_two_rotations(screws, handle, seat=s) for s in ((0.0, 0.0), (0.001, 0.01)))
+    assert isinstance(exact, Tip)
+    assert isinstance(seated, Tip)
+    assert seated.rotation is not None
+    added = seated.covariance - exact.covariance
+    np.testing.assert_allclose(
+        seated.rotation.T @ added[:3, :3] @ seated.rotation, np.diag([1e-6, 0.25e-6, 0.0]), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        seated.rotation.T @ added[3:, 3:] @ seated.rotation, np.diag([1e-4, 0.25e-4, 0.0]), atol=1e-12
+    )
+
+
 def test_same_data_same_result() -> None:
     rig = Rig(3, DIRTY)
     screws, handle = rig.about_screws(), rig.about_handle()
