@@ -8,5 +8,5 @@ class DeviceError(Exception):
     """The command line prints such errors without a traceback."""
 
 
-class Stale(DeviceError):  # noqa: N818 - it names the sample's state
+class Stale(DeviceError):
     """The latest sample is older than the caller allows, or there is none."""

@@ -9,7 +9,7 @@ MOST_ITEMS = 4000
 """Items of varying size that one datagram may have: far more than real ones do, and soon read."""
 
 
-class Malformed(ValueError):  # noqa: N818 - it names the datagram's state
+class Malformed(ValueError):
     """A datagram that cannot be what it says; the message tells where."""
 
 

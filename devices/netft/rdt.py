@@ -32,7 +32,7 @@ _REQUEST = struct.Struct(">HHI")
 _RECORD = struct.Struct(">III6i")
 
 
-class Malformed(ValueError):  # noqa: N818
+class Malformed(ValueError):
     """Bytes or a document that are not what the sensor's protocol describes; the message says where."""
 
 

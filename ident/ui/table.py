@@ -15,7 +15,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
         aligned = (c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True)))
         return "  ".join(aligned).rstrip()
 
-    return "\n".join([line(header), line(["─" * w for w in widths]), *(line(row) for row in rows)])
+    rule = ["─" * (len(header[-1]) if i == len(widths) - 1 else w) for i, w in enumerate(widths)]
+    return "\n".join([line(header), line(rule), *(line(row) for row in rows)])
 
 
 def comparison_text(rows: Sequence[Row]) -> str:
@@ -67,4 +68,4 @@ def status_text(statuses: Sequence[DeviceStatus]) -> str:
     """One line per device, then what to do about what is wrong."""
     cells = [(s.device, s.address, s.state, f"{s.rate_hz:.0f} Hz", s.details) for s in statuses]
     problems = [f"{s.device}: {s.problem}" for s in statuses if s.problem]
-    return "\n".join([table(("device", "address", "state", "rate", ""), cells, right=(3,)), *problems])
+    return "\n".join([table(("device", "address", "state", "rate", "details"), cells, right=(3,)), *problems])
