@@ -62,9 +62,9 @@ class Disturbances:
     """Tremor of 6–12 Hz of a hand in the air, σ; half of it reaches a clamped tip."""
     tremor_deg: float = 0.06
     """The same about each axis."""
-    sway_mm: float = 0.3
+    sway_mm: float = 0.15
     """Slow play (below 1 Hz) of the grip, σ; in the air five times as much."""
-    sway_deg: float = 0.12
+    sway_deg: float = 0.1
     unevenness: float = 0.5
     """How uneven the speed of a sweep is, 0 … 0.9."""
     pause_chance: float = 0.4
@@ -73,8 +73,8 @@ class Disturbances:
     """Largest turn of the grip about the bar during a part of a normal take."""
     grip_turn_chance: float = 0.5
     """Chance of such a turn."""
-    slide_mm: float = 3.0
-    """Largest creep along the bar during a normal take."""
+    slide_mm: float = 1.5
+    """Largest excursion along the bar during a part of a normal take."""
     stray: float = 1.0
     """Factor on the straying that the scene states for its joints."""
     shake: float = 1.0

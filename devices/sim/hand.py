@@ -1,4 +1,4 @@
-"""The habits of a hand that holds a gripper: play, tremor, turning, creeping, straying, slipping. Pure."""
+"""The habits of a hand that holds a gripper: play, tremor, turning, sliding, straying, slipping. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -56,7 +56,7 @@ def bar_frame(handle: Handle, along: float = 0.5) -> Array:
 
 
 def gripped(asked: Asked, handle: Handle, n: int, q: Mapping[str, Array | float]) -> Plan:
-    """A gripper clamped in the middle of a bar, with play, tremor, creep and the style's slips and turns."""
+    """A gripper clamped in the middle of a bar, with play, tremor, sliding and the style's slips and turns."""
     d, rng, manner = asked.disturbances, asked.rng, asked.style
     seat = frames(
         rotations(np.radians(d.seat_deg) * rng.standard_normal(3) * [1.0, 1.0, 0.0]),
@@ -64,9 +64,9 @@ def gripped(asked: Asked, handle: Handle, n: int, q: Mapping[str, Array | float]
     )
     plan = shaken(asked, replace(still(handle.parent, bar_frame(handle), q, n), seat=seat))
     t, place, about_bar = plan.times, plan.place.copy(), plan.about_bar.copy()
-    start, stop = np.sort(rng.uniform(0.1, 0.9, 2)) * plan.duration
-    creep = 1e-3 * d.slide_mm * manner.hand * rng.uniform(-1.0, 1.0)
-    place[:, 2] += creep * step(t, start, max(stop, start + 0.3))
+    start, length = rng.uniform(0.1, 0.6) * plan.duration, rng.uniform(0.1, 0.3) * plan.duration
+    slide = 1e-3 * d.slide_mm * manner.hand * rng.uniform(-1.0, 1.0)
+    place[:, 2] += slide * bump(t, start, start + length, 0.4)
     for _ in range(manner.slips):
         at = rng.uniform(0.25, 0.75) * plan.duration
         sudden = step(t, at, at + 0.06)
@@ -112,7 +112,7 @@ def strayed(asked: Asked, plan: Plan, other: Joint | None, normal: float) -> Pla
     wander = np.zeros_like(t)
     if normal:
         count = int(rng.integers(1, 3))
-        wander += asked.disturbances.stray * manner.hand * normal * bursts(rng, t, count, 0.35, ramp=0.4)
+        wander += asked.disturbances.stray * manner.stray * normal * bursts(rng, t, count, 0.35, ramp=0.4)
     if manner.stray_bursts:
         rotary = other is not None and other.type == "rotary"
         far = rng.uniform(*(manner.stray_rad if rotary else manner.stray_m))

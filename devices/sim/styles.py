@@ -18,7 +18,9 @@ class Style:
     push_s: tuple[float, float] = (0.15, 0.3)
     """Seconds of leaning onto an end stop, and again of letting go."""
     hand: float = 1.0
-    """Factor on tremor, sway, creep and straying."""
+    """Factor on tremor, sway and sliding."""
+    stray: float = 1.0
+    """Factor on the straying that the scene states."""
     occlusions: float = 1.0
     """Factor on the chance of an occlusion."""
     turns: float = 1.0
@@ -45,7 +47,7 @@ class Style:
 
 STYLES: dict[str, Style] = {
     "normal": Style(),
-    "careful": Style(sweep_s=(3.2, 4.2), hand=0.5, occlusions=0.4, turns=0.0),
+    "careful": Style(sweep_s=(3.2, 4.2), hand=0.5, stray=0.2, occlusions=0.4, turns=0.0),
     "short": Style(reach=(0.05, 0.078)),
     "loose": Style(loose_deg=(14.0, 24.0)),
     "stray": Style(stray_bursts=2, stray_share=0.75, stray_m=(0.03, 0.05), stray_rad=(0.12, 0.20)),
