@@ -73,7 +73,9 @@ class NatNetClient:
     def start(self) -> None:
         """Open the sockets and begin to connect; :meth:`wait_ready` waits for the first poses."""
         if self._thread is not None:
-            return
+            if not self._failure:
+                return
+            self._thread.join()
         self._stopping.clear()
         self._failure = ""
         try:
@@ -117,6 +119,10 @@ class NatNetClient:
     def bodies(self) -> tuple[str, ...]:
         """Names of all rigid bodies that the server streams."""
         return self._stream.streaming
+
+    def markers(self, body: str) -> tuple[tuple[float, float, float], ...]:
+        """Markers of a body in its own frame, metres; none where the server does not describe them."""
+        return self._stream.markers.get(body, ())
 
     def ticks_to_host(self, ticks: int) -> int:
         """Return the host time, nanoseconds, of a reading of the server's clock."""

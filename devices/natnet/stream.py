@@ -11,6 +11,7 @@ from devices.clock import EchoSync, SequenceClock
 from devices.natnet.config import BodyHealth
 from devices.natnet.descriptions import ModelDef, RigidBodyDescription
 from devices.natnet.messages import Frame, RigidBody
+from devices.natnet.types import Vector
 from devices.samples import PoseSample, PoseState
 
 MOST_BODIES = 200
@@ -107,6 +108,8 @@ class PoseStream:
         """Frames without a usable exposure time, although the clock is known."""
         self.streaming: tuple[str, ...] = ()
         """Names of all rigid bodies that the server streams."""
+        self.markers: dict[str, tuple[Vector, ...]] = {}
+        """Markers of each body in its own frame, metres, where the server describes them."""
         self.models_known = False
         self.crowded = False
         """More bodies are streamed than can be recorded without choosing."""
@@ -133,6 +136,7 @@ class PoseStream:
         before = self.streaming
         self.streaming = tuple(d.name for d in described)
         self._names = {d.id: d.name for d in described}
+        self.markers = {d.name: tuple(m.position for m in d.markers) for d in described}
         self.models_known = True
         if not self._chosen:
             new = [name for name in dict.fromkeys(self.streaming) if name not in self._bodies]
