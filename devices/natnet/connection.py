@@ -17,6 +17,8 @@ from devices.natnet.frames import decode_frame
 from devices.natnet.library import LibraryDecoder
 from devices.natnet.messages import (
     Connect,
+    Disconnect,
+    DisconnectByTimeout,
     EchoRequest,
     EchoResponse,
     Frame,
@@ -264,6 +266,9 @@ class Connection:
             case Response() if message.code is not None and self._wish() is not None:
                 self._wish_s = math.inf
                 self.version = self._wish() if message.code == 0 else self.version
+            case Disconnect() | DisconnectByTimeout() if self._answered:
+                self._answered = False
+                self._retry_s, self._connect_s = _RETRY_S[0], now_s
             case _:
                 # Remarks and refusals need no action: what was asked for is asked for again.
                 return

@@ -13,7 +13,7 @@ from natnet_server import Server
 from devices.clock import HostClock
 from devices.errors import DeviceError
 from devices.natnet import Malformed, NatNetClient, NatNetConfig, discover, packets
-from devices.natnet.messages import Connect, Disconnect, Frame, KeepAlive
+from devices.natnet.messages import Connect, Disconnect, DisconnectByTimeout, Frame, KeepAlive
 from devices.natnet.types import Version
 from devices.samples import DeviceEvent, PoseSample, PoseState
 
@@ -249,6 +249,20 @@ def test_the_server_is_kept_awake_and_taken_leave_of() -> None:
         client.stop()
 
 
+def test_a_server_that_drops_the_client_is_greeted_again() -> None:
+    events = Events()
+    with Server() as server, client_of(server, events) as client:
+        client.wait_ready(PATIENCE_S)
+        farewell = packets.encode(DisconnectByTimeout(), (3, 0))
+        client_place = next(iter(server.clients))
+        server.clients.clear()
+        server._socket.sendto(farewell, client_place)
+        until(lambda: server.clients, "another greeting")
+        before = client.health().frames
+        until(lambda: client.health().frames > before + 20, "more frames")
+        assert "lost" not in events.kinds()
+
+
 def test_raw_datagrams_and_samples_are_handed_on() -> None:
     raw: list[tuple[str, int, bytes]] = []
     samples: list[PoseSample] = []
@@ -281,6 +295,10 @@ def test_a_failing_callback_stops_the_driver_and_says_so() -> None:
             with pytest.raises(DeviceError, match="stopped: OSError"):
                 client.wait_ready(PATIENCE_S)
             assert client.health().failure
+            client._on_poses = None
+            client.start()
+            client.wait_ready(PATIENCE_S)
+            assert not client.health().failure
 
 
 def test_a_callback_may_ask_for_the_health() -> None:
