@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from devices.clock import EchoSync, SequenceClock
 from devices.errors import DeviceError
 from devices.latency import LatencyResult, tap_offset
 
@@ -94,6 +95,34 @@ def test_the_offset_is_found_within_half_a_millisecond(seed: int) -> None:
 )
 def test_it_holds_for_other_rates_knocks_and_directions(knocking: Knocking) -> None:
     assert abs(offset_of(knocking).offset_ns / 1e9 - knocking.offset_s) < 0.0005
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_event_has_one_time_after_sync_and_tap_test(seed: int) -> None:
+    """Clocks that drift by 100 ppm against each other, start anywhere, and delay by unknown constants."""
+    rng = np.random.default_rng(seed)
+    pose_ns, positions, wrench_ns, forces = Knocking(seed).streams()
+
+    def ticks(true_ns: int) -> int:
+        return 10**12 + round((true_ns - START_NS) * 3_312_787e-9 * (1.0 + 100e-6))
+
+    sync = EchoSync(3_312_787)
+    for sent_ns in range(START_NS - 60_000_000_000, int(pose_ns[-1]), 1_000_000_000):
+        there, back = (300_000 + int(rng.exponential(200_000)) for _ in range(2))
+        sync.add(sent_ns, ticks(sent_ns + there), sent_ns + there + back)
+    exposed_ns = np.array([sync.to_host(ticks(t + 1_700_000)) for t in pose_ns.tolist()])
+
+    # The sensor's clock drifts the other way; its filter delays by 3 ms, the network by 0.2 ms and jitter.
+    clock = SequenceClock()
+    sampled_ns = wrench_ns[0] + ((wrench_ns - wrench_ns[0]) * (1.0 - 100e-6)).astype(np.int64)
+    forces = np.column_stack([np.interp(sampled_ns - 3_000_000, wrench_ns, f) for f in forces.T])
+    received_ns = sampled_ns + 200_000 + rng.exponential(300_000, len(sampled_ns)).astype(np.int64)
+    stamped_ns = clock.stamp(np.arange(len(sampled_ns)), np.maximum.accumulate(received_ns))
+
+    kept = stamped_ns > stamped_ns[0] + 300_000_000
+    result = tap_offset(exposed_ns, positions, stamped_ns[kept], forces[kept])
+    # An event shows in the poses 1.7 ms late, and in the wrenches 3.2 ms late.
+    assert abs(result.offset_ns - (1_700_000 - 3_200_000)) < 500_000
 
 
 def test_its_standard_deviation_is_honest() -> None:
