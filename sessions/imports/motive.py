@@ -25,6 +25,8 @@ _METRES = {
 _FIRST_CELL = "format version"
 _BODY = "rigid body"
 _HEADER_ROWS = 20
+_LARGEST = 1e9
+"""Frame numbers and seconds beyond this are damage: thirty years."""
 _START = re.compile(r"(\d{4}-\d\d-\d\d)\s+(\d{1,2})[.:](\d\d)[.:](\d\d)(?:[.:](\d+))?\s*(.*)")
 
 
@@ -53,7 +55,7 @@ def read(path: Path, text: str) -> Recording:
     scale = _scale(path, header, notes)
     axis_row = _axis_row(path, rows)
     bodies = _columns(path, rows[1 : axis_row + 1])
-    numbers = _numbers(path, rows[axis_row + 1 :], axis_row + 2, separator, notes)
+    numbers = _numbers(path, rows[axis_row + 1 :], axis_row + 2, len(rows[axis_row]), separator, notes)
     start_ns = _start_ns(header, notes)
     t_ns = start_ns + np.round(_seconds(header, numbers) * 1e9).astype(np.int64)
     if (np.diff(t_ns) <= 0).any():
@@ -134,13 +136,13 @@ def _columns(path: Path, header_rows: Sequence[Sequence[str]]) -> dict[str, _Bod
 
 
 def _numbers(
-    path: Path, rows: Sequence[Sequence[str]], first_line: int, separator: str, notes: list[str]
+    path: Path, rows: Sequence[Sequence[str]], first_line: int, width: int, separator: str, notes: list[str]
 ) -> NDArray[np.float64]:
     """All rows as numbers; blanks and time codes are NaN, a cut-off last row is left out."""
     rows = [row for row in rows if row]
     if not rows:
         raise SessionError(f"{path} has headers but no frames.")
-    width = max(len(row) for row in rows)
+    width = max(width, *(len(row) for row in rows))
     if len(rows[-1]) < width and len(rows) > 1:
         notes.append(f"The last row is cut off ({len(rows[-1])} of {width} columns) and was left out.")
         rows = rows[:-1]
@@ -154,9 +156,11 @@ def _numbers(
                     raise SessionError(
                         f"{path}, line {first_line + i}, column {k + 1}: {cell!r} is no number."
                     ) from error
-    if width < 2 or np.isnan(table[:, :2]).any():
-        bad = int(np.argmax(np.isnan(table[:, :2]).any(axis=1))) if width >= 2 else 0
-        raise SessionError(f"{path}, line {first_line + bad}: frame number or time is missing.")
+    usable = (np.abs(table[:, :2]) < _LARGEST).all(axis=1)
+    if not usable.all():
+        raise SessionError(
+            f"{path}, line {first_line + int(np.argmin(usable))}: frame number or time is missing or absurd."
+        )
     return table
 
 
@@ -205,7 +209,7 @@ def _quaternions(
         notes.append(f"Body {name!r} has no rotation: its orientation is constant, only positions can be fitted.")
         return np.tile([0.0, 0.0, 0.0, 1.0], (len(numbers), 1))
     order = re.search(r"[XYZ]{3}", kind.upper())
-    if not order or set(order[0]) != set("XYZ") or set(columns.rotation) < set("xyz"):
+    if not order or set(order[0]) != set("XYZ") or not set("xyz") <= set(columns.rotation):
         raise SessionError(f"{path} has rotations of type {kind!r}. Export again with quaternions.")
     angles = numbers[:, [columns.rotation[axis.lower()] for axis in order[0]]]
     result = np.full((len(numbers), 4), np.nan)

@@ -112,7 +112,7 @@ def _times(told: Sequence[str] | None, count: int, rate_hz: float, notes: list[s
 
 
 def _check_unit(path: Path, quaternions: NDArray[np.float64], lines: Sequence[tuple[int, list[str]]]) -> None:
-    norms = np.linalg.norm(quaternions, axis=1)
+    norms = np.linalg.norm(np.clip(quaternions, -1e6, 1e6), axis=1)
     bad = (np.abs(norms - 1.0) > 0.05) & (norms > 1e-6)
     if bad.any():
         i = int(np.argmax(bad))

@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from devices.buffer import PoseWindow, WrenchWindow
 from devices.samples import PoseState
 
+_LARGEST = 1e6
+"""No position in metres, and no component of a quaternion, is larger."""
+
 
 @dataclass(slots=True)
 class Recording:
@@ -34,9 +37,9 @@ def pose_window(
 ) -> PoseWindow:
     """Columns of one body: positions (n, 3) in metres and quaternions (n, 4) xyzw, which are normalised.
 
-    Rows with a value missing or with a zero quaternion become untracked, and hold NaN.
+    Rows with a value missing or absurd, or with a zero quaternion, become untracked and hold NaN.
     """
-    at, turn = np.array(positions, dtype=float), np.array(quaternions, dtype=float)
+    at, turn = (np.where(np.abs(a) < _LARGEST, a, np.nan) for a in (np.asarray(positions), np.asarray(quaternions)))
     norm = np.linalg.norm(turn, axis=1)
     tracked = np.isfinite(at).all(axis=1) & np.isfinite(norm) & (norm > 1e-6)
     turn[tracked] /= norm[tracked, None]

@@ -36,6 +36,26 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
     return bytes(damaged)
 
 
+def mutated_text(data: bytes, rng: random.Random) -> bytes:
+    """Damage a table: other numbers, other characters, cut and repeated stretches."""
+    damaged = bytearray(data)
+    odd = [b"nan", b"inf", b"1e400", b"-1", b"\0", b'"', b",", b"\n", b";", b"9" * 40, b"1e308", b"\xff", b""]
+    for _ in range(rng.choice([1, 2, 5])):
+        at = rng.randrange(len(damaged) or 1)
+        kind = rng.randrange(5)
+        if kind == 0:
+            damaged[at : at + 1] = rng.choice(odd)
+        elif kind == 1:
+            damaged[at : at + 1] = bytes([rng.randrange(256)])
+        elif kind == 2:
+            del damaged[at : at + rng.randrange(1, 60)]
+        elif kind == 3:
+            del damaged[at:]
+        else:
+            damaged[at:at] = damaged[max(0, at - 80) : at]
+    return bytes(damaged)
+
+
 def read_everything(path: Path) -> int | None:
     """The number of samples that can be read, None where the file is refused; anything else is a fault."""
     try:

@@ -1,5 +1,7 @@
 """Recordings of other programs become sessions, or a message that says what is wrong with them."""
 
+import random
+import runpy
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -151,6 +153,25 @@ def test_a_body_that_is_not_there_is_answered_with_those_that_are(tmp_path: Path
         import_recording(path, tmp_path / "take.mcap", body="hand")
     with pytest.raises(SessionError, match="No such file"):
         import_recording(tmp_path / "nowhere.csv", tmp_path / "take.mcap")
+
+
+def test_mutated_tables_never_raise_anything_else(tmp_path: Path) -> None:
+    mutated = runpy.run_path(str(Path(__file__).with_name("mutations.py")))["mutated_text"]
+    rng = random.Random(8)
+    originals = [
+        motive_csv().encode(),
+        motive_csv(rotation="XYZ", version="1.25", separator=";").encode(),
+        b"".join(b"%d.5 0.1 0.2 0.3 0 0 0 1\n" % i for i in range(30)),
+    ]
+    path, read = tmp_path / "take.csv", 0
+    for i in range(600):
+        path.write_bytes(mutated(originals[i % 3], rng))
+        try:
+            import_recording(path, tmp_path / "take.mcap", overwrite=True) if i % 20 == 0 else read_recording(path)
+            read += 1
+        except SessionError:
+            continue
+    assert read > 50
 
 
 def test_a_cut_off_last_row_is_left_out(tmp_path: Path) -> None:
