@@ -12,8 +12,15 @@ UNIT_TOLERANCE = 1e-6
 def is_frame(value: Array) -> bool:
     """Tell whether a matrix is a rotation and a translation."""
     r = value[:3, :3]
-    orthonormal = np.abs(r @ r.T - np.eye(3)).max() < UNIT_TOLERANCE
-    return bool(orthonormal and np.linalg.det(r) > 0 and np.array_equal(value[3], [0, 0, 0, 1]))
+    orthonormal = np.abs(r.T @ r - np.eye(3)).max() < UNIT_TOLERANCE
+    right_handed = r[:, 1] @ cross(r[:, 2], r[:, 0]) > 0.0
+    return bool(orthonormal and right_handed and value[3].tolist() == [0.0, 0.0, 0.0, 1.0])
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Cross product of two vectors (3,), ten times as fast as NumPy's, which is made for many."""
+    (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()
+    return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 
 
 def exact_frame(value: ArrayLike) -> Array:
@@ -29,7 +36,7 @@ def exact_frame(value: ArrayLike) -> Array:
         if abs(x @ x - 1.0) > 1e-14 or abs(x @ z) > 1e-14:
             x = x - (x @ z) * z
             x = x / np.linalg.norm(x)
-        result = frame(np.stack([x, np.cross(z, x), z], axis=-1), result[:3, 3])
+        result = frame(np.stack([x, cross(z, x), z], axis=-1), result[:3, 3])
     result.setflags(write=False)
     return result
 

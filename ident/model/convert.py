@@ -9,6 +9,7 @@ import numpy as np
 from fitting.se3 import Array, frame, rotation_from_quaternion
 from ident.handles import Handle
 from ident.joints import Evidence, Joint
+from ident.joints.frames import cross
 from ident.joints.node import Node
 from ident.joints.problems import Problem
 from ident.model.schema import LARGEST, EvidenceData, FrameData, NodeData
@@ -38,7 +39,7 @@ def frame_from_data(data: FrameData) -> Array:
     if abs(x @ x - 1.0) > 1e-14 or abs(x @ z) > 1e-14:
         x = x - (x @ z) * z
         x = x / np.linalg.norm(x)
-    return frame(np.stack([x, np.cross(z, x), z], axis=-1), data.position_m)
+    return frame(np.stack([x, cross(z, x), z], axis=-1), data.position_m)
 
 
 def node_to_data(node: Node) -> dict[str, Any]:

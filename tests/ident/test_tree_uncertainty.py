@@ -73,7 +73,7 @@ def test_uncertainty_agrees_with_monte_carlo(in_the_room: bool) -> None:
             above = {n.name: measured_at[n.name] for n in tree.path(node.parent)}
             tree = tree.with_node(node.with_evidence(measured_at=above))  # type: ignore[arg-type]
     predicted = tree.uncertainty("bar", q)
-    observed = sampled(tree, q, measured_at, 1000)
+    observed = sampled(tree, q, measured_at, 700)
     # Compared in the directions of the predicted covariance, so that no large component hides a small one.
     values, vectors = np.linalg.eigh(predicted)
     seen = vectors.T @ observed @ vectors
