@@ -1,5 +1,4 @@
-"""2-DoF handle: the gripper may turn about it and slide along it. ``pose(q) = a ⊕ trans(0, 0, q₁) ⊕
-Rz(q₀)``."""
+"""2-DoF handle: the gripper may turn about it and slide along it. ``pose(q) = a ⊕ trans(0, 0, q₁) ⊕ Rz(q₀)``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,8 +39,7 @@ class Handle2(Handle):
         rng: np.random.Generator | None = None,
         radius_m: float = 0.0,
     ) -> Self | FitFailure:
-        """Estimate axis, turns and slides from tip poses (n, 4, 4) in the parent's frame, the handle at
-        rest."""
+        """Estimate axis, turns and slides from tip poses (n, 4, 4) in the parent's frame, the handle at rest."""
         from fitting import fit_cylindrical  # compiled kernels: loaded only when something is fitted
 
         fit = fit_cylindrical(list(takes), noise=noise, rng=rng)

@@ -49,8 +49,7 @@ class Chain:
         result[:, 3, 3] = 1.0
         for start in range(0, len(q), _BLOCK):
             part = q[start : start + _BLOCK]
-            # axes[k] is the k-th column of the frame (x, y, z, position), with the configurations last in
-            # memory.
+            # axes[k] is the k-th column of the frame (x, y, z, position), with the configurations last in memory.
             result[start : start + len(part), :3, :] = self._columns(part).transpose(2, 1, 0)
         return result
 

@@ -48,11 +48,9 @@ def azimuth(joint2parent: Array, directions: ArrayLike) -> Array:
 
 
 def heading(joint2parent: Array, rotations: ArrayLike) -> Array:
-    """Turn (...) in radians about the joint's z-axis that is nearest to rotations (..., 3, 3) in the
-    parent."""
+    """Turn (...) in radians about the joint's z-axis that is nearest to rotations (..., 3, 3) in the parent."""
     local = joint2parent[:3, :3].T @ np.asarray(rotations, dtype=float)
-    # The nearest turn is undefined for a frame upside down: such frames are turned over first, all or none of
-    # them.
+    # The nearest turn is undefined for a frame upside down: such frames are turned over first, all or none of them.
     flip = -1.0 if float(np.mean(local[..., 2, 2])) < -0.5 else 1.0
     sine, cosine = local[..., 1, 0] - flip * local[..., 0, 1], local[..., 0, 0] + flip * local[..., 1, 1]
     return np.asarray(np.arctan2(sine, cosine))

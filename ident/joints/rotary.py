@@ -18,8 +18,7 @@ from ident.joints.node import TURN, Coordinate, Primitive
 from ident.joints.takes import split
 
 ON_AXIS = 0.01
-"""A tip nearer to the axis than this (m) says too little about the angle: the gripper's orientation says
-it."""
+"""A tip nearer to the axis than this (m) says too little about the angle: the gripper's orientation says it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -57,8 +56,7 @@ class Rotary(Joint):
         z = sign * np.asarray(fit.axis)
         radius = float(fit.radius)
         found = [ends(sign * p.values) for p in parts]
-        # Where the hand held the part in the first take gives the zero: every sample, turned back to the
-        # lower end.
+        # Where the hand held the part in the first take gives the zero: every sample, turned back to the lower end.
         first, lower = parts[0], found[0].lower
         rough = frame(complete_axis(z), fit.point)
         if radius > ON_AXIS:

@@ -26,8 +26,7 @@ def frame_covariance(nodes: Sequence[Node], q: Mapping[str, float]) -> Array:
 
 
 def _error_maps(nodes: Sequence[Node]) -> list[Array]:
-    """For each node, the (6, 6·m) map from all m nodes' own errors to its origin's error twist, in parent
-    axes."""
+    """For each node, the (6, 6·m) map from all m nodes' own errors to its origin's error twist, in parent axes."""
     maps: list[Array] = []
     for i, node in enumerate(nodes):
         own = np.zeros((6, 6 * len(nodes)))

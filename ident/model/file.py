@@ -1,5 +1,4 @@
-"""Model files, ``*.model.json``: read with every problem and its line, written so that a person can edit
-them."""
+"""Model files, ``*.model.json``: read with every problem and its line, written so that a person can edit them."""
 
 import json
 import math

@@ -6,8 +6,7 @@ from typing import Any
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
 MIGRATIONS: dict[int, Migration] = {}
-"""From a version to the next: ``MIGRATIONS[1]`` takes a document of version 1 and returns one of version
-2."""
+"""From a version to the next: ``MIGRATIONS[1]`` takes a document of version 1 and returns one of version 2."""
 
 
 def migrate(document: dict[str, Any], to: int) -> dict[str, Any]:

@@ -1,5 +1,4 @@
-"""The shape of a model file, version 1, explained in ``docs/model-format.md``; the JSON Schema is made from
-it."""
+"""The shape of a model file, version 1, explained in ``docs/model-format.md``; the JSON Schema is made from it."""
 
 from typing import Annotated, Any, Literal
 
