@@ -211,8 +211,8 @@ def test_muted_devices_fall_silent_and_come_back(ideal: SimulatedRig) -> None:
             ideal.mute("toaster")
 
 
-def record_session(seed: int, pauses: bool) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Poses and wrenches of three movements."""
+def record_session(seed: int, pauses: bool) -> list[tuple[dict[int, tuple], dict[int, tuple]]]:
+    """Poses and wrenches of three movements by their number in the movement: a busy machine may drop some."""
     result = []
     with SimulatedRig("door", seed=seed, speed=20) as rig, Listener(rig, rdt=Command.BUFFERED) as listener:
         for movement in (
@@ -225,25 +225,27 @@ def record_session(seed: int, pauses: bool) -> list[tuple[np.ndarray, np.ndarray
                 listener.wait(lambda seen=seen: max(listener.frames, default=0) > seen + 97)
             done = rig.perform(movement)
             frames = listener.window(done.start_ticks, done.stop_ticks)
-            values = np.array([(f.rigid_bodies[0].position + f.rigid_bodies[0].quaternion) for f in frames])
-            first, last = frames[0].timestamp, frames[-1].timestamp
-            listener.wait(lambda last=last: listener.records[-1]["ft_sequence"][-1] > 7000 * last)
+            since_start = (frames[0].mid_exposure_ticks - done.start_ticks) * 120 / 3_312_787
+            first = frames[0].number - round(since_start - 0.5)
+            # The window ends half a frame after the last frame; the records count at 7000 Hz.
+            start, stop = first * 7000 // 120, (2 * frames[-1].number + 1) * 7000 // 240
+            listener.wait(lambda stop=stop: listener.records[-1]["ft_sequence"][-1] >= stop)
+            poses = {f.number - first: f.rigid_bodies[0].position + f.rigid_bodies[0].quaternion for f in frames}
             records = np.concatenate(listener.records)
-            inside = (records["ft_sequence"] > 7000 * first) & (records["ft_sequence"] < 7000 * last)
-            result.append((values, records["counts"][inside]))
+            inside = records[(records["ft_sequence"] >= start) & (records["ft_sequence"] < stop)]
+            wrenches = {int(r["ft_sequence"]) - start: tuple(r["counts"].tolist()) for r in inside}
+            result.append((poses, wrenches))
     return result
 
 
 def test_same_seed_and_movements_give_the_same_bits() -> None:
-    once, again, other = (
-        record_session(5, pauses=False),
-        record_session(5, pauses=True),
-        record_session(6, pauses=False),
-    )
-    for (p, w), (p2, w2) in zip(once, again, strict=True):
-        assert np.array_equal(p, p2)
-        assert np.array_equal(w, w2)
-    assert not np.array_equal(once[0][0][:100], other[0][0][:100])
+    once, again, other = record_session(5, False), record_session(5, True), record_session(6, False)
+    for first, second in zip(once, again, strict=True):
+        for values, repeated in zip(first, second, strict=True):
+            common = values.keys() & repeated.keys()
+            assert len(common) > 100
+            assert all(values[i] == repeated[i] for i in common)
+    assert all(once[0][0][i] != other[0][0][i] for i in once[0][0].keys() & other[0][0].keys())
 
 
 @pytest.mark.parametrize("version", [(2, 7), (3, 0), (4, 1), (4, 2)])
