@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from fitting.se3 import Array
+from fitting.se3 import Array, inverse
 from ident.identify import build_tree, node_of, node_record, tip_frame
+from ident.joints.node import Node
 from ident.live.sketch import thinned
 from ident.live.watch import Track
 from ident.plot.figure import COLORS, draw_model
 from ident.takes import Ints, TakeData
 from ident.tree import KinematicTree
-from ident.workflow.state import State
+from ident.workflow.plan import ROOT
+from ident.workflow.state import Phase, State, Take
 
 POINTS = 250
 """Points of each finished take that are drawn."""
@@ -96,21 +98,23 @@ def snapshot_of(state: State, track: Track | None, data: Mapping[int, TakeData])
         if done and result.node in tree.nodes:
             takes[result.node] = np.concatenate(done)
     records = {name: node_record(node) for name, node in tree.nodes.items()}
-    q: dict[str, float] = {}
-    if track is None or state.recording is None or track.take.id != state.recording.id:
-        return Snapshot(state.plan.name, _progress_words(state), tuple(records.values()), q, takes)
+    if track is None or not _shown(state, track.take):
+        return Snapshot(state.plan.name, _progress_words(state), tuple(records.values()), {}, takes)
     points = (track.body @ tip2body)[:, :3, 3]
-    name, fit = track.take.target.node, track.fit
-    node = fit.node if fit is not None else None
-    known = node is not None and (node.parent in tree.nodes or node.parent == "root")
-    if node is not None and known:
+    name = track.take.target.node
+    running = state.recording is not None and state.recording.id == track.take.id
+    node = track.fit.node if running and track.fit is not None else tree.nodes.get(name)
+    if node is not None and node.parent != ROOT and node.parent not in tree.nodes:
+        node = None
+    q: dict[str, float] = {}
+    if node is not None:
         records[name] = node_record(node)
         q = dict(node.evidence.measured_at) if node.evidence is not None else {}
-    takes[name if known else ""] = points
+    takes[name if node is not None else ""] = points
     start = track.take.t0_ns
     return Snapshot(
         title=f"{state.plan.name}: {name or 'gripper tip'}",
-        subtitle=fit.verdict.summary if fit is not None else "",
+        subtitle=_words(state, track),
         nodes=tuple(records.values()),
         q=q,
         takes=takes,
@@ -118,8 +122,50 @@ def snapshot_of(state: State, track: Track | None, data: Mapping[int, TakeData])
         position=points,
         wrench_t=_seconds(track.wrench_t_ns, start),
         wrench=track.wrench,
-        marks=((0.0, "start"), *_losses(track)),
+        marks=(
+            (0.0, "start"),
+            *_losses(track),
+            *(_ends(node, tree, track, tip2body) if node is not None else ()),
+            *(((_seconds_since(state.takes[track.take.id].t1_ns, start), "stop"),) if not running else ()),
+        ),
     )
+
+
+def _shown(state: State, take: Take) -> bool:
+    """Whether a take still is what the operator thinks about: until the next target, and while it counts."""
+    return take.id < len(state.takes) and state.phase not in (
+        Phase.DESCRIBE,
+        Phase.REVIEW,
+        Phase.SAVING,
+        Phase.FINISHED,
+    )
+
+
+def _words(state: State, track: Track) -> str:
+    result = state.result(track.take.target.node)
+    if state.recording is None and result is not None:
+        return result.verdict.summary
+    return track.fit.verdict.summary if track.fit is not None else ""
+
+
+def _ends(node: Node, tree: KinematicTree, track: Track, tip2body: Array) -> list[tuple[float, str]]:
+    """When a joint first reached its ends."""
+    if node.dof != 1 or not len(track.t_ns):
+        return []
+    places = dict(node.evidence.measured_at) if node.evidence is not None else {}
+    parent2root = np.eye(4) if node.parent == ROOT else tree.pose(node.parent, places, check_limits=False)
+    q = node.trace([inverse(parent2root) @ track.body @ tip2body])
+    lower, upper = node.limits[0]
+    margin = 0.02 * (upper - lower)
+    found = []
+    for word, there in (("lower", q <= lower + margin), ("upper", q >= upper - margin)):
+        if there.any() and not there[0]:
+            found.append((_seconds_since(int(track.t_ns[int(np.argmax(there))]), track.take.t0_ns), word))
+    return found
+
+
+def _seconds_since(t_ns: int, start_ns: int) -> float:
+    return max(0.0, (t_ns - start_ns) * 1e-9)
 
 
 def _seconds(t_ns: Ints, start_ns: int) -> Array:

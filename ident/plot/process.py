@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
+from io import FileIO, RawIOBase
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
@@ -26,7 +27,6 @@ PERIOD_S = 0.25
 """Real seconds between two pictures."""
 GOODBYE_S = 2.0
 _HEADER = struct.Struct("<I")
-_LARGEST = 64 << 20
 
 
 class LivePlot:
@@ -71,7 +71,11 @@ class LivePlot:
 
     def show(self, state: "State", track: "Track | None") -> None:
         """Draw this when there is time; what was not drawn yet is dropped for it."""
-        if self._mode != "off" and (state, track) != self._last:
+        if not self._thread.is_alive():
+            return
+        child = self._process
+        ended = child is not None and child.poll() is not None
+        if ended or state is not self._last[0] or track is not self._last[1]:
             self._last = (state, track)
             self._wanted.put((state, track))
 
@@ -128,19 +132,30 @@ class LivePlot:
 def main(mode: str, file: Path) -> int:
     """Draw what comes through standard input until it ends."""
     latest: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-    threading.Thread(target=_receive, args=(sys.stdin.buffer, latest), daemon=True).start()
+    # Unbuffered: a buffered reader that waits in a thread when the program ends would abort it.
+    stream = FileIO(sys.stdin.fileno(), closefd=False)
+    threading.Thread(target=_receive, args=(stream, latest), daemon=True).start()
     return _window(latest) if mode == "window" else _png(latest, file)
 
 
-def _receive(stream: BinaryIO, latest: "queue.SimpleQueue[bytes | None]") -> None:
+def _receive(stream: RawIOBase, latest: "queue.SimpleQueue[bytes | None]") -> None:
     while True:
-        header = stream.read(_HEADER.size)
-        size = _HEADER.unpack(header)[0] if len(header) == _HEADER.size else 0
-        payload = stream.read(size) if 0 < size <= _LARGEST else b""
-        if not payload or len(payload) < size:
-            latest.put(None)
+        header = _exactly(stream, _HEADER.size)
+        payload = _exactly(stream, _HEADER.unpack(header)[0]) if header else b""
+        latest.put(payload or None)
+        if not payload:
             return
-        latest.put(payload)
+
+
+def _exactly(stream: RawIOBase, size: int) -> bytes:
+    """Read so many bytes; none at all where the stream ends before."""
+    parts = bytearray()
+    while len(parts) < size:
+        piece = stream.read(size - len(parts))
+        if not piece:
+            return b""
+        parts += piece
+    return bytes(parts)
 
 
 def _last_of(latest: "queue.SimpleQueue[bytes | None]", *, wait: bool) -> tuple[bytes | None, bool]:

@@ -103,7 +103,7 @@ class WizardApp(App[int]):
         if started_or_stopped or len(self.state.lost) > len(before.lost):
             self.bell()
         self._choose_screen()
-        self._main.show(self.state)
+        self._main.show()
 
     def _choose_screen(self) -> None:
         describing = any(isinstance(screen, DescribeScreen) for screen in self.screen_stack)

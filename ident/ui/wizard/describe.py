@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.widgets import Input, Label, Static
 
 from ident.ui.wizard.choice import Choice
+from ident.ui.wizard.views import key_line
 from ident.workflow import events as ev
 from ident.workflow.plan import HANDLE_KINDS, ROOT, Node, Plan
 
@@ -84,14 +85,15 @@ class DescribeScreen(Screen[None]):
                 box.border_title = "Object"
                 yield Static(id="draft-tree")
         yield Static("", id="describe-problems", markup=False)
-        yield Static(
-            Content(" ").join(Content.assemble((f" {k} ", "bold reverse"), f" {v} ") for k, v in KEYS),
-            id="describe-keys",
-        )
+        yield Static(id="describe-keys")
 
     @staticmethod
     def _line(label: str, widget: Input | Choice) -> Horizontal:
         return Horizontal(Label(label), widget, classes="field")
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Break the line of keys anew."""
+        self.query_one("#describe-keys", Static).update(key_line(KEYS, event.size.width))
 
     def on_mount(self) -> None:
         """Begin with the first name."""

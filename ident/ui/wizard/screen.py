@@ -57,6 +57,18 @@ class MainScreen(Screen[None]):
         self._status: LiveStatus | None = None
         self._last_fit: LiveFit | None = None
         self._last_name = ""
+        # Held here and not looked up, so that a late look at the devices finds them even while the screen closes.
+        self._header = Static(id="header")
+        self._headline = Static(id="headline", markup=False)
+        self._body = Static(id="body", markup=False)
+        self._object = VerticalScroll(id="object", can_focus=False)
+        self._object.border_title = "Object"
+        self._tree = Static(id="tree")
+        self._fit = VerticalScroll(id="fit", can_focus=False)
+        self._numbers = Static(id="numbers")
+        self._notice = Static(id="notice", markup=False)
+        self._devices = Static(id="status")
+        self._keys = Static(id="keys")
 
     @property
     def state(self) -> State:
@@ -65,50 +77,53 @@ class MainScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the parts."""
-        yield Static(id="header")
+        yield self._header
         with Vertical(id="instruction"):
-            yield Static(id="headline", markup=False)
-            yield Static(id="body", markup=False)
+            yield self._headline
+            yield self._body
         with Horizontal(id="middle"):
-            with VerticalScroll(id="object", can_focus=False) as box:
-                box.border_title = "Object"
-                yield Static(id="tree")
-            with VerticalScroll(id="fit", can_focus=False):
-                yield Static(id="numbers")
-        yield Static(id="notice", markup=False)
-        yield Static(id="status")
-        yield Static(id="keys")
+            with self._object:
+                yield self._tree
+            with self._fit:
+                yield self._numbers
+        with Vertical(id="foot"):
+            yield self._notice
+            yield self._devices
+            yield self._keys
 
     def on_mount(self) -> None:
         """Draw the first state."""
-        self.show(self.state)
+        self.show()
 
     def on_resize(self, event: events.Resize) -> None:
         """Leave out what does not fit."""
         width, height = event.size
         self.set_class(width < 64, "narrow")
         self.set_class(height < 16, "low")
+        self.set_class(height < 12, "flat")
         self.set_class(height < 8, "tiny")
-        self.call_after_refresh(self.show, self.state)
+        self.call_after_refresh(self.show)
 
     # Drawing.
 
-    def show(self, state: State) -> None:
-        """Draw a state."""
+    def show(self) -> None:
+        """Draw the present state."""
         if not self.is_mounted:
             return
+        state = self.state
+        self.set_class(state.phase is Phase.RECORDING, "recording")
         name = state.target.node if state.target is not None else ""
         result = state.result(name) or (state.results[-1] if state.results else None)
         self._last_fit = fit_of_result(result) if result is not None else None
         self._last_name = result.node if result is not None else ""
         rows, current = views.object_rows(state)
-        self.query_one("#tree", Static).update(Content("\n").join(rows))
-        self.query_one("#object", VerticalScroll).scroll_to(y=max(0, current - 2), animate=False)
+        self._tree.update(Content("\n").join(rows))
+        self._object.scroll_to(y=max(0, current - 2), animate=False)
         body = views.body(state)
-        self.query_one("#body", Static).update(body)
-        self.query_one("#body", Static).display = bool(body.plain)
-        self.query_one("#notice", Static).update(f"! {state.notice}" if state.notice else "")
-        self.query_one("#keys", Static).update(views.key_line(state))
+        self._body.update(body)
+        self._body.display = bool(body.plain)
+        self._notice.update(f"! {state.notice}" if state.notice else "")
+        self._keys.update(views.key_line(views.keys_now(state), self.size.width))
         self.show_live(self._status)
 
     def show_live(self, status: LiveStatus | None) -> None:
@@ -117,27 +132,27 @@ class MainScreen(Screen[None]):
             return
         self._status = status
         state, limits = self.state, self.app.limits
-        self.query_one("#header", Static).update(views.header(state, status, self.size.width))
+        self._header.update(views.header(state, status, self.size.width))
         self._show_headline(*views.headline(state, status))
-        self.query_one("#status", Static).update(views.status_line(status, self.app.notes()))
+        self._devices.update(views.status_line(status, self.app.notes()))
         take = status.take if status is not None else None
-        room = self.query_one("#fit", VerticalScroll).content_size.width
+        room = self._fit.content_size.width
         if take is not None and state.phase is Phase.RECORDING:
             title = f"Take {take.take + 1}"
             rows = [*views.fit_rows(take.fit, limits, room), views.take_summary(take, limits, room)]
         else:
             title = f"Fit of {self._last_name}" if self._last_name else "Fit"
             rows = views.fit_rows(self._last_fit, limits, room) if self._last_fit else []
-            if self._last_fit is not None:
+            if self._last_fit is not None and state.phase is not Phase.VERDICT:
                 rows.append(views.verdict_line(self._last_fit))
-        self.query_one("#fit", VerticalScroll).border_title = title
-        self.query_one("#numbers", Static).update(Content("\n").join(rows))
+        self._fit.border_title = title
+        self._numbers.update(Content("\n").join(rows))
 
     def _show_headline(self, text: str, style: str) -> None:
         width, height = self.size
         large = big_text(text, width - 4, max(0, min(height - 17, height // 3)))
         lines = "\n".join(large) if large else text[:1].upper() + text[1:]
-        self.query_one("#headline", Static).update(Content.assemble((lines, style)))
+        self._headline.update(Content.assemble((lines, style)))
 
     # Keys.
 

@@ -106,11 +106,11 @@ def _node_row(state: State, node: Node, width: int) -> Content:
         mark = ("·", FAINT)
     if result is not None:
         kind = str(result.model.get("type", node.kind))
-        words = result.verdict.summary.split(", ")[0]
+        words = result.verdict.summary.split(", ")[0].removesuffix(" of turn").removesuffix(" of travel")
         found = f"{kind}, found" if node.kind == "auto" else ""
         text = ", ".join(part for part in (found, words) if part)
         if not result.verdict.good:
-            text += " (as it is)" if result.accepted else " (not good)"
+            text += ", as it is" if result.accepted else ", not good"
     elif node.name in state.skipped:
         text = "skipped"
     else:
@@ -208,13 +208,13 @@ def status_line(status: LiveStatus | None, notes: tuple[str, ...] = ()) -> Conte
         return Content(" ")
     parts = [_device("mocap", status.mocap)]
     if status.ft is not None:
-        load = f"{status.force_n:.1f} N {status.torque_nm:.2f} Nm"
+        load = f"{status.force_n:.1f} N {status.torque_nm:.1f} Nm"
         parts.append(_device("F/T", status.ft, load))
     if status.take is not None:
-        parts.append(Content(f"{status.take.samples} samples"))
-        missing = status.take.samples - status.take.measured
-        if missing:
-            parts[-1] = parts[-1].append(Content.assemble((f", {missing} not seen", NOTE)))
+        take = status.take
+        all_seen = take.measured == take.samples
+        words = f"{take.samples} samples" if all_seen else f"{take.measured} of {take.samples} seen"
+        parts.append(Content.assemble((words, "" if all_seen else NOTE)))
     parts += [Content.assemble((note, FAINT)) for note in notes if note]
     return Content(" ").append(Content(" │ ").join(parts))
 
@@ -231,8 +231,18 @@ def _age(seconds: float) -> str:
     return f"{seconds * 1e3:.0f} ms" if seconds < 1.0 else f"{seconds:.1f} s"
 
 
-def key_line(state: State) -> Content:
-    """Keys that work now."""
-    keys = (*instruction(state).keys, *ALWAYS)
-    shown = dict(keys)
-    return Content(" ").join(Content.assemble((f" {key} ", "bold reverse"), f" {what} ") for key, what in shown.items())
+def key_line(keys: Keys, width: int) -> Content:
+    """Keys and what they do; a key stays with its words when the line is broken."""
+    lines: list[Content] = []
+    for key, what in keys:
+        item = Content.assemble((f" {key} ", "bold reverse"), f" {what}  ")
+        if lines and lines[-1].cell_length + item.cell_length <= width + 2:
+            lines[-1] = lines[-1].append(item)
+        else:
+            lines.append(item)
+    return Content("\n").join(lines)
+
+
+def keys_now(state: State) -> Keys:
+    """Keys that work in a state."""
+    return tuple({**dict(instruction(state).keys), **dict(ALWAYS)}.items())
