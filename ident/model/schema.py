@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 FORMAT = "ident-model"
@@ -85,8 +86,14 @@ class EvidenceData(_Part):
                 raise ValueError("the covariance is neither 4×4 nor 6×6")
             if size == 4 and (self.basis is None or len(self.basis) != 2):
                 raise ValueError("a 4×4 covariance needs a basis of two vectors")
-            if any(self.covariance[i][i] < 0.0 for i in range(size)):
-                raise ValueError("the covariance has a negative variance")
+            matrix = np.array(self.covariance)
+            if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=0.0):
+                raise ValueError("the covariance is not symmetric")
+            values = np.linalg.eigvalsh(matrix)
+            if values[0] < -1e-9 * values[-1]:
+                raise ValueError("the covariance has a negative variance in some direction")
+        for i, vector in enumerate(self.basis or ()):
+            _check_length(f"basis/{i}", vector)
         return self
 
 

@@ -85,6 +85,15 @@ BAD: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "no object": (lambda d: d["joints"].append(3), "joints/2"),
     "no name": (lambda d: d.pop("name"), "name: field required"),
     "covariance": (lambda d: d["joints"][0]["evidence"].update(covariance=[[1]]), "neither 4×4 nor 6×6"),
+    "asymmetric covariance": (
+        lambda d: d["joints"][0]["evidence"]["covariance"][0].__setitem__(1, 1.0),
+        "not symmetric",
+    ),
+    "negative variance": (
+        lambda d: d["joints"][0]["evidence"].update(covariance=np.diag([1.0, 1.0, -1.0, 1.0]).tolist()),
+        "negative variance",
+    ),
+    "basis": (lambda d: d["joints"][0]["evidence"].update(basis=[[2, 0, 0], [0, 1, 0]]), "basis/0 has the length 2"),
     "inliers": (lambda d: d["joints"][0]["evidence"].update(inliers=5000), "5000 inliers among 1200"),
     "deep": (lambda d: d.update(x=json.loads("[" * 60 + "]" * 60)), "nested more than 50"),
     "future": (lambda d: d.update(version=9), "Update ident"),
