@@ -11,6 +11,7 @@ COMMANDS = {
     "resume": "go on with an interrupted session at the step where it stopped",
     "sim": "run the simulated rig alone, for other programs to connect to",
     "check": "say what each device is doing, and what to do about what is wrong",
+    "calibrate": "find tip, sensor frame and weight, and look after stored calibrations",
     "find": "list the motion-capture servers and force/torque sensors on the network",
     "new": "write an object description or a rig file to start from",
     "show": "draw a model",
@@ -24,6 +25,7 @@ COMMANDS = {
     "replay": "play a session through decoders, buffers and workflow again",
     "refit": "fit recorded sessions again with today's algorithms, and show what changed",
     "report": "write a session as one self-contained HTML page",
+    "study": "measure ident itself: the source's evaluation, sweeps, real recordings, operator time",
 }
 """Every verb with one line of help; ``ident VERB --help`` is its manual page."""
 

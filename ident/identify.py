@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibration import CalibrationFailure, tip_by_two_rotations
+from calibration import CalibrationFailure, Tip, tip_by_two_rotations
 from fitting import FitFailure, Selection, select
 from fitting.se3 import Array, frame, inverse
 from ident.handles import Handle, handle_types
@@ -60,7 +60,12 @@ def solve_calibration(state: State, data: Mapping[int, TakeData]) -> tuple[dict[
     tip = tip_by_two_rotations(*turns, rng=np.random.default_rng(SEED))
     if isinstance(tip, CalibrationFailure):
         return tip.reason
-    calibration = {
+    return calibration_record(tip), Verdict(tip.verdict)
+
+
+def calibration_record(tip: Tip) -> dict[str, Any]:
+    """A tip as plain data, for the event log."""
+    return {
         "method": tip.method,
         "offset_m": tip.offset.tolist(),
         "rotation": np.eye(3).tolist() if tip.rotation is None else tip.rotation.tolist(),
@@ -69,7 +74,19 @@ def solve_calibration(state: State, data: Mapping[int, TakeData]) -> tuple[dict[
         "verdict": tip.verdict,
         "details": dict(tip.details),
     }
-    return calibration, Verdict(tip.verdict)
+
+
+def tip_of(record: Mapping[str, Any]) -> Tip:
+    """Inverse of :func:`calibration_record`."""
+    return Tip(
+        method=record["method"],
+        offset=np.array(record["offset_m"]),
+        rotation=np.array(record["rotation"]),
+        covariance=np.array(record["covariance"]),
+        verdict=record["verdict"],
+        inliers=(),
+        details=dict(record["details"]),
+    )
 
 
 def node_record(node: ModelNode) -> dict[str, Any]:

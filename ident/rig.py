@@ -136,6 +136,12 @@ class Rig:
         """Wrenches of the force/torque sensor, where the rig has one."""
         return None if self.ft is None else self.ft.buffer
 
+    def sensor_calibration(self) -> SensorCalibration | None:
+        """Counts, units and serial number of the force/torque sensor, where the rig has one."""
+        if self.ft is None:
+            return None
+        return self.ft.calibration if isinstance(self.ft, NetFT) else self.ft.config.calibration
+
     def check(self) -> tuple[DeviceStatus, ...]:
         """Look at each device once."""
         statuses = [self._check_mocap()]
@@ -236,8 +242,7 @@ def serial_config(ft: ForceTorque) -> AtiSerialConfig:
 
 def describe(rig: Rig) -> dict[str, Any]:
     """What a session should know about the rig, as JSON-ready data."""
-    ft = rig.ft
-    known = None if ft is None else (ft.calibration if isinstance(ft, NetFT) else ft.config.calibration)
+    known = rig.sensor_calibration()
     calibration = None if known is None else asdict(known)
     return {
         "config": rig.config.model_dump(mode="json"),

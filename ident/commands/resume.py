@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     from ident.rigs import SIMULATED, open_rig_config
 
     session, state, data = restore(args.session)
-    interface = Interface(args.ui, args.plot, args.auto_end)
+    interface = Interface(args.ui, args.plot, args.auto_end, args.recalibrate)
     scene = session.metadata.get("scene")
     rig = args.rig or (SIMULATED if scene else None)
     if rig is None:

@@ -51,6 +51,7 @@ def add_interface_arguments(parser: argparse.ArgumentParser) -> None:
         default="off",
         help="live plot in a window, or refreshed in OUT/live.png (default: off)",
     )
+    parser.add_argument("--recalibrate", action="store_true", help="measure the tip even if a calibration is stored")
     parser.add_argument("--auto-end", action="store_true", help="end a take by itself once it is precise enough")
 
 
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
             config,
             plan,
             folder=args.out,
-            interface=Interface(args.ui, args.plot, args.auto_end),
+            interface=Interface(args.ui, args.plot, args.auto_end, args.recalibrate),
             session=args.session,
             simulation=Simulation(sim, args.object, args.seed, args.speed) if sim else None,
         )

@@ -22,11 +22,11 @@ class Instruction:
 _TAKE_KEYS: Keys = (("Enter", "start"), ("b", "back"), ("s", "skip"))
 _TURN = {
     "about_screws": (
-        "Calibrate: turn about the screws",
+        "Turn about screws",
         "Clamp the gripper on a fixed bar. Turn it about its clamping screws, as far as it goes, both ways.",
     ),
     "about_handle": (
-        "Calibrate: turn about the bar",
+        "Turn about the bar",
         "Stay on the same bar. Turn the gripper about the bar's own axis, as far as it goes, both ways.",
     ),
 }

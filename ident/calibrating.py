@@ -1,0 +1,215 @@
+"""Calibrating a rig step by step: takes with live advice, results into the store, everything into a session."""
+
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+import numpy as np
+
+from calibration import (
+    CalibrationFailure,
+    CalibrationStore,
+    Hold,
+    Load,
+    RigIdentity,
+    SensorAlignment,
+    Tip,
+    align_sensor,
+    coverage,
+    find_holds,
+    identify_load,
+    pivoting_progress,
+    tip_by_pivoting,
+    tip_by_two_rotations,
+    two_rotations_progress,
+)
+from devices.sim import SimulatedRig
+from fitting.se3 import Array
+from ident.errors import IdentError
+from ident.rig import Rig
+from sessions import Recorder, Take
+
+LOOK_S = 0.5
+"""Real seconds between two looks at a take that is running."""
+
+Advice = tuple[bool, str]
+"""Whether the take is good enough, and what to tell the operator."""
+
+
+@dataclass
+class Bench:
+    """Where takes for calibration are made: a rig, a session, and somebody who answers."""
+
+    rig: Rig
+    recorder: Recorder
+    sim: SimulatedRig | None = None
+    out: TextIO = sys.stdout
+    source: TextIO = sys.stdin
+    takes: int = 0
+    _lines: "queue.SimpleQueue[str]" = field(default_factory=queue.SimpleQueue)
+
+    def __post_init__(self) -> None:
+        threading.Thread(target=self._read, name="stdin", daemon=True).start()
+
+    def take(self, name: str, instruction: str, movement: Mapping[str, Any], look: Callable[[int], Advice]) -> Array:
+        """Record one movement, saying what is still missing, and return its poses (n, 4, 4) body-to-world.
+
+        It ends when the operator says so, or by itself when ``look`` (given the start) finds it good enough.
+        """
+        self._say(f"\n{instruction}")
+        ended = threading.Event()
+        if self.sim is None:
+            self._say("Enter starts, and stops.")
+            self._wait_for_enter(None)
+        t0_ns = self.rig.clock.now_ns()
+        if self.sim is not None:
+            threading.Thread(target=self._perform, args=(dict(movement), ended), daemon=True).start()
+        self._watch(t0_ns, look, ended)
+        t1_ns = self.rig.clock.now_ns()
+        self.takes += 1
+        self.recorder.take(Take(self.takes, name, "calibration", t0_ns, t1_ns))
+        window = self.rig.body.window(t0_ns, t1_ns)
+        return np.asarray(window.poses()[window.measured])
+
+    def poses_since(self, t0_ns: int) -> Array:
+        """Measured poses (n, 4, 4) body-to-world since a host time."""
+        window = self.rig.body.window(t0_ns, self.rig.clock.now_ns())
+        return np.asarray(window.poses()[window.measured])
+
+    def holds_since(self, t0_ns: int) -> tuple[Hold, ...]:
+        """Held orientations since a host time, with the wrench of each."""
+        wrenches = self.rig.wrenches
+        if wrenches is None:
+            raise IdentError("The rig has no force/torque sensor; add [ft] to the rig file.")
+        window = self.rig.body.window(t0_ns, self.rig.clock.now_ns())
+        keep = window.measured
+        if not keep.any():
+            return ()
+        latency_ns = int(self.rig.config.ft_latency_s * 1e9)
+        loads, known = wrenches.interpolate(window.t_ns[keep] - latency_ns)
+        return find_holds(window.t_ns[keep], window.poses()[keep], np.where(known[:, None], loads, np.nan))
+
+    def _perform(self, movement: dict[str, Any], ended: threading.Event) -> None:
+        if self.sim is not None:
+            self.sim.perform(movement)
+        ended.set()
+
+    def _watch(self, t0_ns: int, look: Callable[[int], Advice], ended: threading.Event) -> None:
+        told = ""
+        while not ended.is_set():
+            if self._wait_for_enter(LOOK_S):
+                return
+            done, advice = look(t0_ns)
+            if advice != told:
+                self._say(f"  {advice}")
+                told = advice
+            if done and self.sim is None:
+                return
+
+    def _wait_for_enter(self, timeout_s: float | None) -> bool:
+        if self.sim is not None:
+            time.sleep(timeout_s or 0.0)
+            return False
+        try:
+            line = self._lines.get(timeout=timeout_s)
+        except queue.Empty:
+            return False
+        if line == "":
+            raise IdentError("The input ended before the calibration was done; what was recorded is kept.")
+        return True
+
+    def _read(self) -> None:
+        while True:
+            line = self.source.readline()
+            self._lines.put(line)
+            if not line:
+                return
+
+    def _say(self, text: str) -> None:
+        print(text, file=self.out, flush=True)
+
+
+def rig_identity(rig: Rig) -> RigIdentity:
+    """What a calibration of this rig depends on."""
+    known = rig.sensor_calibration()
+    serial = known.serial if known is not None else ""
+    return RigIdentity(
+        body=rig.config.mocap.body,
+        serials={"ft": serial} if serial else {},
+        markers=rig.mocap.markers(rig.config.mocap.body),
+    )
+
+
+def calibrate_tip(bench: Bench, method: str) -> Tip | CalibrationFailure:
+    """Find the tip by two rotations on a bar, or by pivoting in a dimple."""
+    if method == "pivoting":
+        poses = bench.take(
+            "pivoting",
+            "Rest the tip in a dimple. Tilt the gripper to all four sides by 20° and more, and turn it.",
+            {"kind": "pivot"},
+            lambda t0_ns: _advice(pivoting_progress(bench.poses_since(t0_ns))),
+        )
+        return tip_by_pivoting(poses)
+    screws = bench.take(
+        "about_screws",
+        "Clamp the gripper on a fixed bar. Turn it about its clamping screws, there and back, as far as it goes.",
+        {"kind": "about_screws"},
+        lambda t0_ns: _turn_advice(bench.poses_since(t0_ns), None),
+    )
+    handle = bench.take(
+        "about_handle",
+        "Stay on the same bar. Turn the gripper about the bar's own axis, there and back.",
+        {"kind": "about_handle"},
+        lambda t0_ns: _turn_advice(screws, bench.poses_since(t0_ns)),
+    )
+    return tip_by_two_rotations(screws, handle)
+
+
+def calibrate_weight(bench: Bench) -> tuple[SensorAlignment, Load] | CalibrationFailure:
+    """Find the sensor's orientation, its bias and what hangs on it, from orientations held in the air."""
+    gravity = bench.rig.config.gravity
+    start = bench.rig.clock.now_ns()
+
+    def look(t0_ns: int) -> Advice:
+        holds = bench.holds_since(t0_ns)
+        seen = coverage([h.rotation for h in holds], gravity=gravity)
+        return seen.complete, f"{len(holds)} orientations held. {seen.advice}"
+
+    bench.take(
+        "weight",
+        "Hold the gripper freely in the air, touching nothing. Point each of its six sides down in turn, and hold "
+        "still for a second each time.",
+        {"kind": "free"},
+        look,
+    )
+    holds = bench.holds_since(start)
+    rotations = np.array([h.rotation for h in holds]).reshape(-1, 3, 3)
+    wrenches = np.array([h.wrench for h in holds]).reshape(-1, 6)
+    valid = np.array([h.valid for h in holds], dtype=bool)
+    alignment = align_sensor(rotations, wrenches[:, :3], gravity=gravity, valid=valid)
+    if isinstance(alignment, CalibrationFailure):
+        return alignment
+    load = identify_load(rotations @ alignment.rotation, wrenches, gravity=gravity, valid=valid)
+    return load if isinstance(load, CalibrationFailure) else (alignment, load)
+
+
+def _advice(progress: Any) -> Advice:
+    return bool(progress.done), str(progress.advice)
+
+
+def _turn_advice(screws: Array, handle: Array | None) -> Advice:
+    progress = two_rotations_progress(screws, handle)
+    covered = progress.covered[0] if handle is None else progress.std or 0.0
+    done = progress.done and handle is not None
+    if handle is None and covered >= 1.0:
+        return False, "Far enough; a little further makes it better. Then stop."
+    return done, progress.advice
+
+
+def keep(calibration: Tip | SensorAlignment | Load, bench: Bench, store: CalibrationStore) -> str:
+    """Put a calibration into the store; returns where."""
+    return str(store.save(calibration, rig_identity(bench.rig)))
