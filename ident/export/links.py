@@ -11,12 +11,14 @@ from ident.export.shapes import Shape, shapes
 from ident.handles import Handle
 from ident.joints.node import Node
 from ident.joints.problems import ModelError
-from ident.tree import ROOT, KinematicTree
+from ident.tree import KinematicTree
 
 EFFORT = 100.0
 """Largest force (N) or torque (Nm) written where a format demands one: no measurement says it."""
 VELOCITY = 1.0
 """Largest speed (m/s, rad/s) written where a format demands one."""
+NO_STOP = 1000.0
+"""Limit (m, rad) written on the side that has no stop, where a format wants both."""
 MASS = 1.0
 """Mass (kg) written for every link, because simulators refuse links without one."""
 INERTIA = 0.01
@@ -165,18 +167,3 @@ def rpy(rotation: Array) -> Array:
     # With the yaw taken off first, what remains defines the roll even where yaw and roll turn about one axis.
     roll = np.arctan2(s * r[0, 2] - c * r[1, 2], c * r[1, 1] - s * r[0, 1])
     return np.array([roll, pitch, yaw])
-
-
-__all__ = [
-    "EFFORT",
-    "INERTIA",
-    "MASS",
-    "ROOT",
-    "VELOCITY",
-    "Link",
-    "Rendered",
-    "number",
-    "numbers",
-    "plan",
-    "rpy",
-]

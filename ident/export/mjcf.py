@@ -6,10 +6,13 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import numpy as np
 
 from fitting.se3 import Array, quaternion_from_rotation
-from ident.export.links import INERTIA, MASS, ROOT, Link, Rendered, number, numbers, plan
+from ident.export.links import INERTIA, MASS, NO_STOP, Link, Rendered, number, numbers, plan
 from ident.export.shapes import Shape
 from ident.joints.problems import ModelError
-from ident.tree import KinematicTree
+from ident.tree import ROOT, KinematicTree
+
+_NARROWEST = 1e-9
+"""Least width (m, rad) of a range."""
 
 
 def render(tree: KinematicTree, *, handle_joints: bool = False) -> Rendered:
@@ -28,7 +31,7 @@ def render(tree: KinematicTree, *, handle_joints: bool = False) -> Rendered:
     handles = {h.name for h in tree.handles}
     for link in links:
         body = bodies[link.name] = SubElement(bodies[link.parent], "body", {"name": link.name, **_place(link.origin)})
-        _add_joint(body, link)
+        _add_joint(body, link, lost)
         SubElement(body, "inertial", pos="0 0 0", mass=number(MASS), diaginertia=numbers(np.full(3, INERTIA)))
         for shape in link.shapes:
             _add_geom(body, shape)
@@ -57,12 +60,17 @@ def _place(pose: Array) -> dict[str, str]:
     return {"pos": numbers(pose[:3, 3]), "quat": numbers(xyzw[[3, 0, 1, 2]])}
 
 
-def _add_joint(body: Element, link: Link) -> None:
+def _add_joint(body: Element, link: Link, lost: list[str]) -> None:
     if link.motion == "fixed":
         return
     values = {"name": link.joint, "type": "hinge" if link.motion == "turn" else "slide", "axis": numbers(link.axis)}
-    if np.isfinite([link.lower, link.upper]).all():
-        values["range"] = numbers(np.array([link.lower, link.upper]))
+    stops = np.isfinite([link.lower, link.upper])
+    if stops.any():
+        lower, upper = max(link.lower, -NO_STOP), min(link.upper, NO_STOP)
+        # MuJoCo takes a range without width for no range at all.
+        values["range"] = numbers(np.array([lower, max(upper, lower + _NARROWEST)]))
+        if not stops.all():
+            lost.append(f"{link.joint}: that it has no stop on one side; written as ±{NO_STOP:g}")
     if link.damping:
         values["damping"] = number(link.damping)
     if link.friction:

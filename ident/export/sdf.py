@@ -5,9 +5,9 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import numpy as np
 
 from fitting.se3 import Array
-from ident.export.links import EFFORT, INERTIA, MASS, ROOT, VELOCITY, Link, Rendered, number, numbers, plan, rpy
+from ident.export.links import EFFORT, INERTIA, MASS, VELOCITY, Link, Rendered, number, numbers, plan, rpy
 from ident.export.shapes import Shape
-from ident.tree import KinematicTree
+from ident.tree import ROOT, KinematicTree
 
 SUFFIX = "_link"
 """SDF wants the names of joints and links to differ; a joint's own frame is that of its child link."""

@@ -9,7 +9,7 @@ from ident.export.links import (
     EFFORT,
     INERTIA,
     MASS,
-    ROOT,
+    NO_STOP,
     VELOCITY,
     Link,
     Rendered,
@@ -19,10 +19,7 @@ from ident.export.links import (
     rpy,
 )
 from ident.export.shapes import Shape
-from ident.tree import KinematicTree
-
-NO_STOP = 1000.0
-"""Limit (m) written for a slide without a stop, which URDF does not know."""
+from ident.tree import ROOT, KinematicTree
 
 
 def render(tree: KinematicTree, *, handle_joints: bool = False) -> Rendered:

@@ -168,7 +168,11 @@ def test_joints_without_stops() -> None:
     assert any("belt" in text for text in urdf.lost)
     assert any("ratchet" in text for text in urdf.lost)
     model = mujoco.MjModel.from_xml_string(render(tree, "mjcf").text)
-    assert not model.jnt_limited.any()
+    assert model.jnt_limited.tolist() == [False, True, False]
+    locked = KinematicTree("locked", (Rotary(name="bolt", limits=((0.5, 0.5),)),))
+    model = mujoco.MjModel.from_xml_string(render(locked, "mjcf").text)
+    assert model.jnt_limited.all()
+    assert model.jnt_range[0] == pytest.approx([0.5, 0.5])
     assert "lower" not in render(tree, "sdf").text.split('name="wheel"')[1].split("</joint>")[0]
 
 
