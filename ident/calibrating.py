@@ -4,8 +4,11 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
@@ -15,6 +18,7 @@ from calibration import (
     CalibrationStore,
     Hold,
     Load,
+    ProbedPoint,
     RigIdentity,
     SensorAlignment,
     Tip,
@@ -23,18 +27,25 @@ from calibration import (
     find_holds,
     identify_load,
     pivoting_progress,
+    probe_point,
     tip_by_pivoting,
     tip_by_two_rotations,
     two_rotations_progress,
 )
+from devices.clock import HostClock
 from devices.sim import SimulatedRig
 from fitting.se3 import Array
 from ident.errors import IdentError
-from ident.rig import Rig
-from sessions import Recorder, Take
+from ident.output import prepare_folder
+from ident.rig import Listeners, Rig, describe
+from ident.rigs import open_rig_config
+from sessions import Recorder, Take, new_session_path
 
 LOOK_S = 0.5
 """Real seconds between two looks at a take that is running."""
+
+ENOUGH_POSES = 150
+"""Poses of a probed point: a little over a second at 120 Hz."""
 
 Advice = tuple[bool, str]
 """Whether the take is good enough, and what to tell the operator."""
@@ -142,6 +153,60 @@ def rig_identity(rig: Rig) -> RigIdentity:
         serials={"ft": serial} if serial else {},
         markers=rig.mocap.markers(rig.config.mocap.body),
     )
+
+
+@contextmanager
+def open_bench(rig: str, purpose: str, session: Path | None) -> Iterator[Bench]:
+    """A rig with a session for its takes; afterwards it says where they are."""
+    path = session or new_session_path(purpose, datetime.now().astimezone())
+    prepare_folder(path.parent)
+    clock = HostClock()
+    with (
+        open_rig_config(rig) as (config, sim),
+        Recorder(path, metadata={"purpose": purpose}, now_ns=clock.now_ns) as recorder,
+    ):
+        listeners = Listeners(
+            datagram=recorder.datagram,
+            poses=recorder.poses,
+            wrenches=recorder.wrench_columns,
+            event=recorder.device_event,
+        )
+        with Rig(config, clock, listeners) as opened:
+            recorder.document("rig", describe(opened))
+            yield Bench(opened, recorder, sim)
+    print(f"The takes are in {path}")
+
+
+def stored_tip(bench: Bench, store: CalibrationStore) -> Tip:
+    """The stored tip of this rig; an error that says how to get one where there is none."""
+    found = store.find("tip", rig_identity(bench.rig))
+    if isinstance(found, CalibrationFailure):
+        raise IdentError(found.reason)
+    tip = found.calibration()
+    if not isinstance(tip, Tip):
+        raise IdentError(
+            f"The stored calibration of {found.created:%Y-%m-%d %H:%M} is no tip. Calibrate the tip again."
+        )
+    return tip
+
+
+def probe_points(bench: Bench, tip: Tip, count: int, marks: Array | None) -> list[ProbedPoint] | CalibrationFailure:
+    """Touch points one after the other; the simulated operator touches places around the calibration bar."""
+    points: list[ProbedPoint] = []
+    near = np.array([0.6, 0.4, 0.9])
+    simulated = np.array([[0.0, 0.0, 0.0], [0.3, 0.0, 0.0], [0.0, 0.25, 0.05]]) if marks is None else marks
+    for index in range(count):
+        poses = bench.take(
+            f"point {index + 1}",
+            f"Rest the tip on point {index + 1} of {count} and hold it there for a second.",
+            {"kind": "probe", "point": (near + simulated[index]).tolist()},
+            lambda t0_ns: (len(bench.poses_since(t0_ns)) > ENOUGH_POSES, "Hold it."),
+        )
+        point = probe_point(poses[-ENOUGH_POSES:], tip)
+        if isinstance(point, CalibrationFailure):
+            return point
+        points.append(point)
+    return points
 
 
 def calibrate_tip(bench: Bench, method: str) -> Tip | CalibrationFailure:

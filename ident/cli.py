@@ -12,6 +12,7 @@ COMMANDS = {
     "sim": "run the simulated rig alone, for other programs to connect to",
     "check": "say what each device is doing, and what to do about what is wrong",
     "calibrate": "find tip, sensor frame and weight, and look after stored calibrations",
+    "register": "place a model in the world by touching its marked points",
     "find": "list the motion-capture servers and force/torque sensors on the network",
     "new": "write an object description or a rig file to start from",
     "show": "draw a model",

@@ -50,7 +50,7 @@ class SimulatedHand:
 
     def begin(self, take: int, target: Target, state: State) -> None:
         """Make the movement in a thread of its own."""
-        movements = [*_ancestors(state, take), movement_for(target, state, self._style)]
+        movements = [*ancestors_to_places(state, take), movement_for(target, state, self._style)]
         threading.Thread(target=self._perform, args=(take, movements), name="hand", daemon=True).start()
 
     def window(self, take: int) -> tuple[int, int] | None:
@@ -81,5 +81,7 @@ def movement_for(target: Target, state: State, style: str = "normal") -> dict[st
     return {"kind": kind, "name": target.node, "style": "careful" if again else style}
 
 
-def _ancestors(state: State, take: int) -> list[dict[str, Any]]:
-    return [{"kind": "place", "joint": name, "at": at} for name, at in state.takes[take].places]
+def ancestors_to_places(state: State, take: int) -> list[dict[str, Any]]:
+    """Bring ancestors to the ends at which they should stand; where the last take left them, they stand already."""
+    places = state.takes[take].places
+    return [{"kind": "place", "joint": name, "at": at} for name, at in places if isinstance(at, str)]

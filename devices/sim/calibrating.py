@@ -8,7 +8,7 @@ from devices.sim.frames import Array, frames, gripping
 from devices.sim.hand import HZ, Asked, gripped, shaken, still
 from devices.sim.motion import bump, minimum_jerk, path, sway
 from devices.sim.plan import Plan
-from devices.sim.scene import Handle
+from devices.sim.scene import Handle, SceneError
 
 
 def about_screws(asked: Asked) -> Plan:
@@ -56,6 +56,19 @@ def pivot(asked: Asked) -> Plan:
     press[:, :3] = -3.0 * np.asarray(asked.scene.gravity) / np.linalg.norm(asked.scene.gravity)
     press *= bump(plan.times, 0.0, plan.duration, 0.3)[:, None]
     return replace(plan, push=None if asked.movement.get("at") == "here" else press)
+
+
+def probe(asked: Asked) -> Plan:
+    """The tip rests on a ``point`` of the world for a second or two, while the hand leans a little."""
+    rng = asked.rng
+    point = np.asarray(asked.movement.get("point"), dtype=float)
+    if point.shape != (3,) or not np.isfinite(point).all():
+        raise SceneError(f'"point" must be three numbers in metres, not {asked.movement.get("point")!r}.')
+    seconds = [0.2, *[0.3] * 4, 0.2]
+    leans = np.radians(np.concatenate([np.zeros((2, 3)), rng.uniform(-6.0, 6.0, (3, 3)), np.zeros((2, 3))]))
+    turn = np.stack([path(rng, list(c), seconds, HZ, asked.disturbances.unevenness, 0.0) for c in leans.T], axis=-1)
+    anchor = frames(asked.state.tip2world[:3, :3], point)
+    return shaken(asked, replace(still("root", anchor, asked.state.q, len(turn)), turn=turn))
 
 
 _TILTS_DEG = (

@@ -186,6 +186,7 @@ PLANNERS: dict[str, Callable[[Asked], Plan]] = {
     "about_screws": calibrating.about_screws,
     "about_handle": calibrating.about_handle,
     "pivot": calibrating.pivot,
+    "probe": calibrating.probe,
     "free": calibrating.free,
     "tap": calibrating.tap,
 }

@@ -72,32 +72,10 @@ def _list(store: "CalibrationStore") -> int:
 
 
 def _measure(args: argparse.Namespace, store: "CalibrationStore") -> int:
-    from datetime import datetime
+    from ident.calibrating import open_bench
 
-    from devices.clock import HostClock
-    from ident.calibrating import Bench
-    from ident.output import prepare_folder
-    from ident.rig import Listeners, Rig, describe
-    from ident.rigs import open_rig_config
-    from sessions import Recorder, new_session_path
-
-    path = args.session or new_session_path("calibration", datetime.now().astimezone())
-    prepare_folder(path.parent)
-    clock = HostClock()
-    with (
-        open_rig_config(args.rig) as (config, sim),
-        Recorder(path, metadata={"purpose": f"calibrate {args.what}"}, now_ns=clock.now_ns) as recorder,
-    ):
-        listeners = Listeners(
-            datagram=recorder.datagram,
-            poses=recorder.poses,
-            wrenches=recorder.wrench_columns,
-            event=recorder.device_event,
-        )
-        with Rig(config, clock, listeners) as rig:
-            recorder.document("rig", describe(rig))
-            failures = _steps(Bench(rig, recorder, sim), args.what, args.method, store)
-    print(f"The takes are in {path}")
+    with open_bench(args.rig, "calibration", args.session) as bench:
+        failures = _steps(bench, args.what, args.method, store)
     return 1 if failures else 0
 
 

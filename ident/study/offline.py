@@ -4,7 +4,7 @@ A demo over real sockets takes seconds; a study needs thousands of takes. The fr
 on the wire, and the reducer, the scripted operator and the fits are those of the product.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from devices.sim.world import World
 from ident.description import plan_from_tables
 from ident.identify import solve_calibration
 from ident.reprocess import fitted_event
-from ident.simulated import movement_for
+from ident.simulated import ancestors_to_places, movement_for
 from ident.takes import TakeData, take_data
 from ident.ui.script import answer
 from ident.workflow import effects as fx
@@ -92,21 +92,34 @@ class Outcome:
 
 
 def identify(
-    rig: OfflineRig, limits: QualityLimits | None = None, *, style: str = "normal", plan: Plan | None = None
+    rig: OfflineRig,
+    limits: QualityLimits | None = None,
+    *,
+    style: str = "normal",
+    plan: Plan | None = None,
+    operator: Callable[[State], ev.Event | None] = answer,
 ) -> Outcome:
-    """Run the whole procedure with the scripted operator."""
+    """Run the whole procedure with a scripted operator; the usual one follows the advice that it gets."""
     workshop = _Workshop(rig, limits or QualityLimits(), style)
     state = State()
     presses = 0
     waiting: list[ev.Event] = [ev.Described(plan=(plan or rig.plan()).to_dict())]
     while state.phase is not Phase.FINISHED:
-        event = waiting.pop(0) if waiting else answer(state)
+        event = waiting.pop(0) if waiting else operator(state)
         if event is None:
             raise RuntimeError(f"the scripted operator is stuck in {state.phase}")
         presses += isinstance(event, OPERATOR)
         state, effects = step(state, event)
         waiting += [reply for effect in effects if (reply := workshop.perform(effect, state)) is not None]
     return Outcome(state, workshop.data, presses, workshop.seconds)
+
+
+def content(state: State) -> ev.Event | None:
+    """Operator who takes what the first take gave, whatever the verdict; goes on without it where it gave no fit."""
+    if state.phase is not Phase.VERDICT:
+        return answer(state)
+    fitted = state.target is None or not state.target.node or state.result(state.target.node) is not None
+    return ev.Accept() if fitted else ev.Skip()
 
 
 OPERATOR = (ev.Proceed, ev.Accept, ev.Skip)
@@ -126,8 +139,8 @@ class _Workshop:
             case fx.CheckRig():
                 return ev.RigChecked()
             case fx.BeginTake(take, target):
-                for name, at in state.takes[take].places:
-                    self._rig.perform({"kind": "place", "joint": name, "at": at})
+                for movement in ancestors_to_places(state, take):
+                    self._rig.perform(movement)
                 self.data[take] = self._rig.perform(movement_for(target, state, self._style))
                 self.seconds += _duration(self.data[take])
                 return ev.Proceed(t_ns=1)
