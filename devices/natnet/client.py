@@ -14,7 +14,7 @@ from devices.clock import HostClock
 from devices.errors import DeviceError
 from devices.natnet import packets
 from devices.natnet.config import NatNetConfig, NatNetHealth
-from devices.natnet.connection import ENOUGH_EXCHANGES, Connection, describe
+from devices.natnet.connection import Connection, describe
 from devices.natnet.messages import Disconnect, Message
 from devices.natnet.sockets import (
     StampedSocket,
@@ -186,8 +186,7 @@ class NatNetClient:
 
     def _ready(self) -> bool:
         stream = self._stream
-        clock_known = stream.sync is None or stream.sync.exchanges >= ENOUGH_EXCHANGES
-        timed = clock_known or stream.time_source == "receipt"
+        timed = self._connection.clock_known or stream.time_source == "receipt"
         return (
             not self._failure
             and self._connection.state == "streaming"

@@ -50,7 +50,9 @@ _AT_ONCE = 8
 _MOST_TOLD = 64
 _BURST = 16
 """Echo exchanges at the start, one upon another."""
-ENOUGH_EXCHANGES = 5
+_QUICK_EXCHANGES = 5
+_QUICK_NS = 2_000_000
+"""So many exchanges are enough where the shortest round trip is this short; elsewhere the whole burst is needed."""
 
 
 class Connection:
@@ -193,9 +195,15 @@ class Connection:
         """Whether names and clock are known, or have been waited for long enough."""
         if self.version is None or (self.state != "streaming" and not self._answered):
             return False
+        return (self.stream.models_known and self.clock_known) or now_s >= self._settled_by_s
+
+    @property
+    def clock_known(self) -> bool:
+        """Whether ticks can be mapped well, or the server has none."""
         sync = self.stream.sync
-        known = self.stream.models_known and (sync is None or sync.exchanges >= ENOUGH_EXCHANGES)
-        return known or now_s >= self._settled_by_s
+        if sync is None or sync.exchanges >= _BURST:
+            return True
+        return sync.exchanges >= _QUICK_EXCHANGES and sync.round_trip_ns <= _QUICK_NS * self._speed
 
     def _flush(self, now_s: float) -> Sequence[PoseSample]:
         if not self._waiting or not self._settled(now_s):

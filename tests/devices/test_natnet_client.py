@@ -16,6 +16,7 @@ from devices.natnet import Malformed, NatNetClient, NatNetConfig, discover, pack
 from devices.natnet.messages import Connect, Disconnect, DisconnectByTimeout, Frame, KeepAlive
 from devices.natnet.types import Version
 from devices.samples import DeviceEvent, PoseSample, PoseState
+from devices.sim.relay import Impairments, LossyRelay
 
 PATIENCE_S = 15.0
 ALL = (0, 2**62)
@@ -261,6 +262,27 @@ def test_a_server_that_drops_the_client_is_greeted_again() -> None:
         before = client.health().frames
         until(lambda: client.health().frames > before + 20, "more frames")
         assert "lost" not in events.kinds()
+
+
+def test_on_a_bad_network_gaps_are_counted_exactly() -> None:
+    """5 % loss, 3 % twice, reordering and 20 ms of jitter, for the answers of the server as well."""
+    impairments = Impairments(loss=0.05, duplicates=0.03, reordered=0.05, jitter_s=0.02)
+    with Server(rate=125.0) as server, LossyRelay(("127.0.0.1", server.port), impairments) as relay:
+        config = NatNetConfig(command_port=relay.address[1], bodies=("gripper",))
+        with NatNetClient(config, HostClock()) as client:
+            client.wait_ready(PATIENCE_S)
+            until(lambda: client.health().frames > 500, "500 frames")
+    health = client.health()
+    window = client.buffers["gripper"].window(*ALL)
+    numbers = window.sequence.tolist()
+    assert sorted(set(numbers)) == numbers
+    assert health.frames == len(numbers)
+    assert health.lost_frames == numbers[-1] - numbers[0] + 1 - len(numbers)
+    assert sum(gap.missing for gap in window.gaps) == health.lost_frames
+    assert 0.02 < health.lost_frames / len(numbers) < 0.1
+    assert health.out_of_order > 0
+    assert health.duplicates > 0
+    assert health.malformed == 0
 
 
 def test_raw_datagrams_and_samples_are_handed_on() -> None:
