@@ -1,0 +1,81 @@
+"""Measure ident itself: the source's evaluation, sweeps, real recordings, operator time.
+
+  thesis   the source's experiments on the simulated rig, with its own method on the same data
+  sweep    error and claimed uncertainty against arc, radius, noise, outliers, grip, occlusion and number of takes
+  real     recordings without truth: how far repeats of one mechanism agree
+  time     operator actions and seconds per joint and object
+  page     put the results in the output folder together as one page
+
+Results are written to the output folder as Markdown, CSV and a figure, with version, seed and parameters. The same
+seed gives the same tables on any number of jobs, and an interrupted study goes on where it stopped.
+
+examples:
+  ident study thesis --trials 100 --jobs 2
+  ident study sweep --trials 20
+  ident study real recordings/
+  ident study time
+"""
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the studies and their options."""
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--out", type=Path, default=Path("study"), help="folder for the results (default: study)")
+    simulated = argparse.ArgumentParser(add_help=False, parents=[common])
+    simulated.add_argument("--trials", type=int, default=20, help="trials of each experiment (default: 20)")
+    simulated.add_argument("--seed", type=int, default=1, help="the same seed gives the same tables (default: 1)")
+    simulated.add_argument("--jobs", type=int, default=1, help="trials at a time (default: 1)")
+    studies = parser.add_subparsers(dest="study", required=True, metavar="STUDY")
+    studies.add_parser("thesis", parents=[simulated], help="the source's evaluation, with its method beside ours")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run one study."""
+    from ident.errors import IdentError
+    from ident.output import prepare_folder
+
+    if getattr(args, "trials", 1) < 1 or getattr(args, "jobs", 1) < 1:
+        raise IdentError("--trials and --jobs must be 1 or more.")
+    prepare_folder(args.out)
+    return {"thesis": _thesis}[args.study](args)
+
+
+def _thesis(args: argparse.Namespace) -> int:
+    from ident.study.figures import save_thesis_figure
+    from ident.study.tables import not_better, thesis_markdown, thesis_rows, write_csv
+    from ident.study.thesis import study_thesis, tasks_of
+    from ident.study.trials import provenance
+
+    with _progress("thesis", len(tasks_of(args.seed, args.trials))) as done:
+        scored = study_thesis(args.seed, args.trials, args.out, jobs=args.jobs, on_done=done)
+    about = provenance("thesis", args.seed, args.trials)
+    text = thesis_markdown(scored)
+    _write(args.out / "thesis.md", text, about)
+    write_csv(args.out / "thesis.csv", thesis_rows(scored), about)
+    save_thesis_figure(scored, args.out / "thesis.png", f"Errors over {args.trials} trials, seed {args.seed}")
+    print(text)
+    worse = not_better(scored)
+    for line in worse:
+        print(f"not better: {line}")
+    print(f"Table, CSV and figure are in {args.out}/ (thesis.md, thesis.csv, thesis.png).")
+    return 1 if worse else 0
+
+
+def _write(path: Path, text: str, about: dict[str, object]) -> None:
+    told = ", ".join(f"{key} {value}" for key, value in about.items())
+    path.write_text(f"<!-- {told} -->\n\n{text}", encoding="utf-8")
+
+
+@contextmanager
+def _progress(name: str, total: int) -> Iterator[Callable[[int], None]]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, transient=True) as progress:
+        task = progress.add_task(name, total=total)
+        yield lambda n: progress.advance(task, n)
