@@ -15,7 +15,7 @@ from ident.joints.evidence import Evidence
 from ident.joints.frames import in_joint
 from ident.joints.marks import Bar, Mark
 from ident.joints.node import SLIDE, Coordinate, Primitive
-from ident.joints.takes import split
+from ident.joints.takes import path_gate, split
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,13 +44,16 @@ class Prismatic(Joint):
         if isinstance(fit, FitFailure):
             return fit
         point, line = np.asarray(fit.point), np.asarray(fit.direction)
-        along = np.concatenate([(np.asarray(t)[:, :3, 3] - point) @ line for t in takes])
-        parts = split(along, fit.inliers, takes)
+        offset = np.concatenate([np.asarray(t, dtype=float)[:, :3, 3] - point for t in takes])
+        along = offset @ line
+        away = np.linalg.norm(offset - along[:, None] * line, axis=1)
+        travel = float(np.ptp(along[fit.inliers]))
+        parts = split(along, fit.inliers, takes, away, path_gate(fit.noise, travel))
         if isinstance(parts, FitFailure):
             return parts
-        sign = direction([p.values for p in parts])
+        sign = direction([p.reach for p in parts])
         z = sign * line
-        found = [ends(sign * p.values) for p in parts]
+        found = [ends(sign * p.reach) for p in parts]
         # x follows the gripper, so that the child link's frame is stable from one measurement to the next.
         x = parts[0].poses[:, :3, 0].mean(axis=0)
         return cls(

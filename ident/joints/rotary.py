@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fitting.result import FitFailure
 from fitting.se3 import Array, complete_axis, frame, rotation_z
@@ -15,7 +15,7 @@ from ident.joints.evidence import Evidence
 from ident.joints.frames import azimuth, heading, in_joint, near
 from ident.joints.marks import Arc, Mark
 from ident.joints.node import TURN, Coordinate, Primitive
-from ident.joints.takes import split
+from ident.joints.takes import path_gate, split
 
 ON_AXIS = 0.01
 """A tip nearer to the axis than this (m) says too little about the angle: the gripper's orientation says it."""
@@ -49,13 +49,14 @@ class Rotary(Joint):
         fit = fit_rotary(list(takes), noise=noise, rng=rng)
         if isinstance(fit, FitFailure):
             return fit
-        parts = split(fit.angles, fit.inliers, takes)
+        radius = float(fit.radius)
+        away = _away(takes, np.asarray(fit.point), np.asarray(fit.axis), fit.inliers)
+        parts = split(fit.angles, fit.inliers, takes, away, path_gate(fit.noise, radius))
         if isinstance(parts, FitFailure):
             return parts
-        sign = direction([p.values for p in parts])
+        sign = direction([p.reach for p in parts])
         z = sign * np.asarray(fit.axis)
-        radius = float(fit.radius)
-        found = [ends(sign * p.values) for p in parts]
+        found = [ends(sign * p.reach) for p in parts]
         # Where the hand held the part in the first take gives the zero: every sample, turned back to the lower end.
         first, lower = parts[0], found[0].lower
         rough = frame(complete_axis(z), fit.point)
@@ -106,3 +107,17 @@ class Rotary(Joint):
     def marks(self) -> tuple[Mark, ...]:
         """Return the arc that the tip swept."""
         return (Arc(self.radius_m or 0.1, *self.limits[0]),)
+
+
+def _away(takes: Sequence[Array], point: Array, axis: Array, inliers: NDArray[np.bool_]) -> Array:
+    """Distance (sum of n,) in metres of each tip from the circle that its take's inliers lie on."""
+    parts, start = [], 0
+    for take in takes:
+        arm = np.asarray(take, dtype=float)[:, :3, 3] - point
+        height = arm @ axis
+        radius = np.linalg.norm(arm - height[:, None] * axis, axis=1)
+        good = inliers[start : start + len(arm)]
+        good = good if good.any() else np.ones(len(arm), dtype=bool)
+        parts.append(np.hypot(radius - np.median(radius[good]), height - np.median(height[good])))
+        start += len(arm)
+    return np.concatenate(parts)

@@ -87,10 +87,14 @@ class EvidenceData(_Part):
             if size == 4 and (self.basis is None or len(self.basis) != 2):
                 raise ValueError("a 4×4 covariance needs a basis of two vectors")
             matrix = np.array(self.covariance)
-            if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=0.0):
+            if (np.diag(matrix) < 0.0).any():
+                raise ValueError("the covariance has a negative variance")
+            # Tilts and shifts have different units: everything is compared to its own standard deviations.
+            std = np.sqrt(np.maximum(np.diag(matrix), 1e-30))
+            correlation = matrix / np.outer(std, std)
+            if np.abs(correlation - correlation.T).max() > 1e-6:
                 raise ValueError("the covariance is not symmetric")
-            values = np.linalg.eigvalsh(matrix)
-            if values[0] < -1e-9 * values[-1]:
+            if np.linalg.eigvalsh(correlation)[0] < -1e-6:
                 raise ValueError("the covariance has a negative variance in some direction")
         for i, vector in enumerate(self.basis or ()):
             _check_length(f"basis/{i}", vector)
