@@ -1,7 +1,8 @@
 """Recorded datagrams through the drivers' own decoders, as if they came in now."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
+
+import numpy as np
 
 from devices.buffer import PoseBuffer, WrenchBuffer
 from devices.clock import HostClock
@@ -13,7 +14,6 @@ from devices.natnet.stream import PoseStream
 from devices.natnet.types import OLDEST
 from devices.netft import NetFTConfig, SensorCalibration
 from devices.netft.intake import Columns, Intake
-from devices.netft.receiver import Arrivals
 from devices.netft.status import TABLES
 from devices.samples import DeviceEvent, PoseSample
 from sessions.datagrams import Datagram
@@ -32,10 +32,6 @@ class RecordedClock(HostClock):
     def now_ns(self) -> int:
         """Return the session's time."""
         return self.t_ns
-
-    def from_kernel_stamp(self, realtime_ns: int) -> int:
-        """Return the stamp: in a session it is host time already."""
-        return realtime_ns
 
 
 class Decoders:
@@ -59,12 +55,12 @@ class Decoders:
         self._speed = speed
         self._clock = RecordedClock(speed)
         self._on_poses, self._on_event = on_poses, on_event
-        self._stream = PoseStream(natnet.bodies, natnet.capacity, natnet.max_mean_error_m)
+        self._stream = PoseStream(natnet.bodies, natnet.capacity, natnet.max_mean_error_m, speed)
         self._connection = Connection(natnet, self._clock, self._tell, self._stream)
         settings = netft or NetFTConfig()
         self.wrenches = WrenchBuffer(settings.capacity)
         self._calibrated = calibration is not None
-        self._intake = Intake(self.wrenches, RecordedClock(), round(settings.reorder_s * 1e9), on_wrenches=on_wrenches)
+        self._intake = Intake(self.wrenches, self._clock, round(settings.reorder_s * 1e9), on_wrenches=on_wrenches)
         if calibration is not None:
             self._intake.use(calibration, TABLES[settings.product or calibration.product])
 
@@ -80,19 +76,24 @@ class Decoders:
 
     def feed(self, batch: Sequence[Datagram]) -> None:
         """Decode datagrams; the streams are independent of each other, and each keeps its order."""
-        for stream, group in groupby(sorted(batch, key=lambda d: d.stream == NETFT), key=lambda d: d.stream == NETFT):
-            if not stream:
-                for datagram in group:
-                    if datagram.stream.startswith(NATNET):
-                        self._feed_natnet(datagram)
-            elif self._calibrated:
-                datagrams = list(group)
-                self._intake.take(Arrivals([d.data for d in datagrams], [d.t_ns for d in datagrams]))
+        for datagram in batch:
+            if datagram.stream.startswith(NATNET):
+                self._feed_natnet(datagram)
+        if self._calibrated:
+            self._feed_netft([datagram for datagram in batch if datagram.stream == NETFT])
 
     def finish(self) -> None:
         """Deliver what waits for datagrams that do not come any more."""
         if self._calibrated:
             self._intake.restart()
+
+    def _feed_netft(self, datagrams: Sequence[Datagram]) -> None:
+        """Feed what the driver may have received at once: its stamps only go back from one reading to the next."""
+        received_ns = np.array([datagram.t_ns for datagram in datagrams], dtype=np.int64)
+        cuts = np.flatnonzero(np.diff(received_ns) < 0) + 1
+        for rows in np.split(np.arange(len(datagrams)), cuts):
+            if len(rows):
+                self._intake.feed([datagrams[i].data for i in rows.tolist()], received_ns[rows])
 
     def _feed_natnet(self, datagram: Datagram) -> None:
         self._clock.t_ns = datagram.t_ns

@@ -7,16 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from devices.buffer import PoseWindow, WrenchWindow
 from sessions import format as fmt
 from sessions import parts
 from sessions.datagrams import Datagram, merged
 from sessions.errors import SessionError
 from sessions.info import SessionInfo, summarise
-from sessions.runs import runs
+from sessions.runs import Run, runs
 from sessions.scan import ChunkRef, Damage, Scan, scan, unpack_all
 from sessions.tables import Chunk, pose_window, wrench_window
 from sessions.take import Take
@@ -154,11 +151,15 @@ class Session:
         topics = self._topics(lambda c: c.encoding == "raw" and c.topic.removeprefix(fmt.RAW) in wanted)
         return merged(self._chunks_ahead(topics, t0_ns, t1_ns), t0_ns, t1_ns)
 
-    def datagram_times(self, stream: str) -> NDArray[np.int64]:
-        """(n,) times of the datagrams of one stream, ascending."""
-        topics = self._topics(lambda c: c.encoding == "raw" and c.topic.removeprefix(fmt.RAW) == stream)
-        times = [run.t_ns for chunk in self._chunks(topics) for _, run in chunk]
-        return np.sort(np.concatenate([np.zeros(0, np.int64), *times]))
+    def runs(self) -> Iterator[tuple[str, Run]]:
+        """Every run of messages with its topic, in the order of the file: one pass over everything."""
+        for chunk in self._chunks(self._topics(lambda _: True)):
+            yield from chunk
+
+    def body_of(self, topic: str) -> str:
+        """The exact name of the body that a topic tells about."""
+        named = (c.metadata.get("body") for s in self._scans for c in s.channels.values() if c.topic == topic)
+        return next((name for name in named if name), topic)
 
     def info(self) -> SessionInfo:
         """Duration, rates, gaps, takes, size and health; reads the whole session."""

@@ -79,7 +79,11 @@ class Intake:
         if self._tap is not None:
             for t_ns, datagram in zip(received_ns.tolist(), arrivals.datagrams, strict=True):
                 self._tap(STREAM, t_ns, datagram)
-        batch = self._decode(arrivals.datagrams, received_ns)
+        return self.feed(arrivals.datagrams, received_ns)
+
+    def feed(self, datagrams: list[bytes], received_ns: NDArray[np.int64]) -> int:
+        """Take datagrams whose host times (n,) of receipt are known, as in a replay; how many records they held."""
+        batch = self._decode(datagrams, received_ns)
         self._deliver(self.sequencer.feed(batch))
         return len(batch)
 
