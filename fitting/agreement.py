@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from fitting.motion import Kind, Motion, Start, Take, settled_coordinates, solve
 from fitting.noise import chi2_quantile
-from fitting.ransac import GATE, QUANTILE, WIDER, shoulder, smallest_noise
+from fitting.ransac import GATE, QUANTILE, WIDER, shoulder, smallest_noise, spread
 from fitting.result import FitFailure, Mask
 from fitting.se3 import Array
 from fitting.segments import moving_samples
@@ -18,6 +18,8 @@ _SUBSET = 200
 _KEPT = 3
 _LEVER = 0.1
 """Metres: turns are compared with moves as if seen at the end of such a lever."""
+_WILD = 0.2
+"""Radians of orientation noise that no tracker has."""
 _FARTHEST = 5.0
 """Metres between an axis and what it carries; hypotheses beyond it are noise."""
 SMALLEST_TURN = 1e-9
@@ -58,7 +60,7 @@ def agree(
     from fitting.motion_kernels import hypothesis_scores
 
     pool = np.flatnonzero(moving_poses(take))
-    subset = pool[:: max(len(pool) // _SUBSET, 1)]
+    subset = pool[spread(rng, len(pool), _SUBSET)]
     axes, centers, chosen = _hypotheses(kind, take, pool, rng)
     if len(axes) == 0:
         return FitFailure("The poses hardly differ from one another. Move the joint further.")
@@ -88,6 +90,10 @@ def agree(
         result = optimised(kind, take, result.motion, floor, given, floor, rounds=2, steps=4)
     if result.inliers.sum() < 5:
         return FitFailure(f"Only {int(result.inliers.sum())} of {len(take)} poses agree with one another.")
+    if result.noise.orientation > _WILD:
+        return FitFailure(
+            f"The orientations scatter by {np.degrees(result.noise.orientation):.0f}°: no movement explains them."
+        )
     return result
 
 

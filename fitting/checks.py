@@ -26,17 +26,20 @@ def as_takes(data: Any, shape: tuple[int, ...], name: str) -> list[Array] | FitF
         raise ValueError(f"No takes given: {name} must be an array (n, {_words(shape)}) or a list of such.")
     for k, take in enumerate(takes):
         where = f" of take {k}" if len(takes) > 1 else ""
-        with np.errstate(over="ignore"):
-            fine = np.isfinite(take).reshape(len(take), -1).all(axis=1)
+        fine = np.isfinite(take).all(axis=tuple(range(1, take.ndim)))
         if not fine.all():
             row = int(np.argmin(fine))
             return FitFailure(
                 f"Row {row}{where} of {name} is not finite ({len(take) - int(fine.sum())} such rows). "
                 "Leave out the samples that were not tracked."
             )
+        place = take if len(shape) == 1 else take[:, :3, 3]
+        large = too_large(place) if len(place) else None
+        if large is not None:
+            return large
         # Squares of larger numbers lose the noise in rounding, and overflow beyond that.
         if len(take) and float(np.abs(take).max()) > 1e6:
-            row = int(np.argmax(np.abs(take).reshape(len(take), -1).max(axis=1)))
+            row = int(np.argmax(np.abs(take).max(axis=tuple(range(1, take.ndim)))))
             return FitFailure(f"Row {row}{where} of {name} has a value above 10⁶. Are the units metres?")
     return takes
 
@@ -66,8 +69,13 @@ def too_few(count: int, needed: int, what: str) -> FitFailure:
     return FitFailure(f"{count} samples are too few for {what}: at least {needed} are needed. Record a longer take.")
 
 
-def too_large(extent: float) -> FitFailure | None:
-    """Say that the data are larger (m) than any object, which means wrong units."""
+def too_large(points: Array) -> FitFailure | None:
+    """Say that most points (n, 3) span more metres than any object, which means wrong units."""
+    if np.ptp(points, axis=0).max() <= LARGEST_EXTENT:
+        return None
+    # Single wild samples are outliers, not units.
+    low, high = np.quantile(points, [0.2, 0.8], axis=0)
+    extent = float((high - low).max())
     if extent <= LARGEST_EXTENT:
         return None
     return FitFailure(f"The movement spans {extent:.0f} m. Are the coordinates in millimetres? They must be in metres.")

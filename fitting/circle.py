@@ -118,10 +118,10 @@ def _settled(points: Array, found: Consensus, noise: float | None, allowed: Mask
     from fitting.kernels import circle_distances, circle_offsets, circle_refined, isolated
 
     floor = ransac.smallest_noise(points)
-    for turn in range(3):
+    for turn in range(5):
         inliers = found.inliers & allowed
         residuals, angles = circle_offsets(found.parameters, points)
-        keep = inliers & ~suspects(residuals, inliers)
+        keep = inliers & ~suspects(residuals, inliers, found.noise)
         keep &= ~isolated(angles, keep, 6.0 * found.noise * found.parameters[9])
         if keep.sum() < _LEAST:
             keep = inliers
@@ -223,9 +223,6 @@ def _projected(parameters: Array, points: Array, residuals: Array, angles: Array
 
 
 def _degenerate(curvature: float, bend: float, extent: float, sigma: float) -> FitFailure | None:
-    large = checks.too_large(extent)
-    if large is not None:
-        return large
     if extent < 6.0 * sigma:
         return FitFailure(
             f"The points stay within {1e3 * extent:.2f} mm, which is noise ({1e3 * sigma:.2f} mm). "

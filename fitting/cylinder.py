@@ -119,9 +119,7 @@ def fitted_joint(
             )
         found.append(one)
         parts.append(Part(take, one.noise, allowed, allowed))
-    joint = fit_joint(kind, together(found), parts, noise)
-    large = checks.too_large(float(np.ptp(np.concatenate(checked)[joint.inliers, :3, 3], axis=0).max()))
-    return joint if large is None else large
+    return fit_joint(kind, together(found), parts, noise)
 
 
 def together(found: list[Agreement]) -> Motion:

@@ -74,9 +74,6 @@ def fit_free(
             return FitFailure(f"Only {int(inliers.sum())} of {len(samples)} poses lie on one smooth path.")
         if np.array_equal(before, inliers):
             break
-    large = checks.too_large(float(np.ptp(samples[inliers, :3, 3], axis=0).max()))
-    if large is not None:
-        return large
     return FreeFit(
         inliers=frozen(inliers, bool),
         rms=float(np.sqrt((residuals[inliers, :3] ** 2).mean())),

@@ -105,8 +105,8 @@ def _with_noise(kind: Kind, motion: Motion, part: Part, residuals: Array, given:
 
 def _times(part: Part, residuals: Array) -> tuple[float, float]:
     return (
-        correlation_time(residuals[:, :3], part.positions, 3),
-        correlation_time(residuals[:, 3:], part.orientations, 3),
+        correlation_time(residuals[:, :3], part.positions, 2),
+        correlation_time(residuals[:, 3:], part.orientations, 2),
     )
 
 

@@ -14,6 +14,8 @@ from fitting.se3 import Array, complete_axis
 from fitting.segments import moving_samples, suspects
 
 _LEAST = 4
+_THINNEST = 8.0
+"""A line is at least so many standard deviations of noise long; shorter, it is a cloud."""
 _STEEPEST = 0.35
 """Radians. A direction less certain than this says nothing."""
 
@@ -103,9 +105,9 @@ def _fit_take(points: Array, noise: float | None, rng: np.random.Generator) -> C
 def settled(line: Line, points: Array, found: Consensus, noise: float | None, allowed: Mask) -> Consensus:
     """Leave out bursts, refit, and score again, until who is in no longer changes."""
     floor = ransac.smallest_noise(points)
-    for _ in range(3):
+    for _ in range(5):
         inliers = found.inliers & allowed
-        keep = inliers & ~suspects(perpendicular(found.parameters, points), inliers)
+        keep = inliers & ~suspects(perpendicular(found.parameters, points), inliers, found.noise)
         if keep.sum() < _LEAST:
             keep = inliers
         parameters = line.refine(found.parameters, points, keep.astype(float), 1)
@@ -144,9 +146,6 @@ def _joined(takes: list[Array], found: list[Consensus], noise: float | None) -> 
             break
     coordinates = pooled @ direction
     span = float(np.ptp(coordinates[inliers]))
-    large = checks.too_large(span)
-    if large is not None:
-        return large
     count = int(inliers.sum())
     rms = float(np.sqrt(max(values[0] + values[1], 0.0) / (2 * count)))
     floor = ransac.smallest_noise(np.concatenate(takes))
@@ -156,7 +155,7 @@ def _joined(takes: list[Array], found: list[Consensus], noise: float | None) -> 
     across = pooled @ basis.T
     tau = correlation_time(across, inliers, 2)
     moment = max(float(values[2]) - count * sigma**2, 0.0)
-    if moment <= 0.0 or sigma * np.sqrt(2.0 * tau / moment) > _STEEPEST:
+    if moment <= 0.0 or span < _THINNEST * sigma or sigma * np.sqrt(2.0 * tau / moment) > _STEEPEST:
         return FitFailure(
             f"The points do not follow a line: they span {1e3 * span:.1f} mm at a noise of {1e3 * sigma:.2f} mm. "
             "Move the joint further, or check that it is a sliding one."

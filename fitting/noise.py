@@ -8,6 +8,9 @@ import numpy as np
 from fitting.result import Mask
 from fitting.se3 import Array
 
+_WINDOW = 2.0
+"""Lags to sum, in correlation times: four times the memory of noise that decays evenly; more lags only add noise."""
+
 
 @lru_cache(maxsize=256)
 def chi2_quantile(freedom: int, probability: float) -> float:
@@ -56,10 +59,12 @@ def correlation_time(residuals: Array, used: Mask, parameters: int = 0) -> float
         # White noise stops here: the sum is no larger than chance makes it.
         if lag == 3 and total < 3.0 * math.sqrt(3.0 / (pairs * series.shape[1])):
             return 1.0
-        if lag >= 5.0 * tau:
+        if lag >= _WINDOW * tau:
             break
-    effective = count / tau
-    return tau * (effective / (effective - parameters) if effective > 2 * parameters else 2.0)
+    # Fitted parameters take slow oscillations out of the residuals: each lag is too low by parameters·τ/n, and so is
+    # the variance itself.
+    tau /= max(1.0 - 2.0 * lag * parameters / count, 0.4)
+    return tau / max(1.0 - parameters * tau / count, 0.5)
 
 
 def wander(residuals: Array, used: Mask, blocks: int = 8) -> float:

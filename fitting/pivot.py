@@ -48,7 +48,7 @@ class Pivot:
         rows = data[chosen]
         R, p = rows[..., :9].reshape(*chosen.shape, 3, 3), rows[..., 9:]
         matrix, right = _equations(R, p, np.ones(chosen.shape))
-        matrix[:, 3:, 3:] += 1e-9 * np.eye(3)
+        matrix += 1e-9 * np.eye(6)
         return np.asarray(np.linalg.solve(matrix, right[..., None])[..., 0])
 
     def residuals(self, parameters: Array, data: Array) -> Array:
@@ -101,15 +101,12 @@ def _described(data: Array, parameters: Array, inliers: Mask, sigma: float) -> P
     count = int(inliers.sum())
     if count < max(_LEAST, 0.3 * len(data)):
         return FitFailure(f"Only {count} of {len(data)} poses agree with one fixed point. Record again.")
-    large = checks.too_large(float(np.ptp(data[inliers, 9:], axis=0).max()))
-    if large is not None:
-        return large
     residuals = pivot_residuals(parameters[None], data)[0]
     matrix, _ = _equations(data[:, :9].reshape(-1, 3, 3), data[:, 9:], inliers.astype(float))
     tau = correlation_time(residuals, inliers, 2)
     values = np.linalg.eigvalsh(matrix)
     # A body that turned about one axis only leaves the point free along it.
-    if values[0] <= 0.0 or sigma * np.sqrt(tau / values[0]) > _UNCERTAIN:
+    if values[0] <= 1e-12 * values[-1] or sigma * np.sqrt(tau / values[0]) > _UNCERTAIN:
         return FitFailure(
             "The body turned about one axis only, or hardly at all: the fixed point could be anywhere along it. "
             "Turn it about two directions."

@@ -64,7 +64,7 @@ def consensus(
     from fitting.kernels import best_quantiles
 
     pool = np.arange(len(data)) if moving is None else np.flatnonzero(moving)
-    subset = data[pool[_spread(len(pool), SUBSET)]]
+    subset = data[pool[spread(rng, len(pool), SUBSET)]]
     parameters = model.from_sample(data, pool[_stratified(rng, len(pool), model.sample_size)])
     squares = model.residuals(parameters, subset)
     rank = int(QUANTILE * len(subset))
@@ -150,10 +150,11 @@ def _best(found: list[Consensus], freedom: int) -> Consensus:
     return min(found, key=lambda f: float(np.minimum(f.squares, gate(common, freedom)).sum()))
 
 
-def _spread(count: int, most: int) -> NDArray[np.int64]:
+def spread(rng: np.random.Generator, count: int, most: int) -> NDArray[np.int64]:
+    """At most so many indices, one at random from each of equal parts: a fixed step could beat with the movement."""
     if count <= most:
         return np.arange(count)
-    return (np.arange(most) * (count / most)).astype(np.int64)
+    return ((np.arange(most) + rng.random(most)) * (count / most)).astype(np.int64)
 
 
 def _stratified(rng: np.random.Generator, count: int, size: int) -> NDArray[np.int64]:

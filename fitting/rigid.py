@@ -87,9 +87,6 @@ def fit_rigid(
     count = int(inliers.sum())
     if count < max(_LEAST, 0.3 * n):
         return FitFailure(f"Only {count} of {n} poses agree with one frame. Hold still and record again.")
-    large = checks.too_large(float(np.ptp(p[inliers], axis=0).max()))
-    if large is not None:
-        return large
     covariance = np.zeros((6, 6))
     for block, sigma in ((slice(0, 3), scale.position), (slice(3, 6), scale.orientation)):
         tau = correlation_time(residuals[:, block], inliers, 1)

@@ -97,10 +97,6 @@ def _together(grips: list[Grip]) -> Grip:
 def _described(joint: Joint, grip: Grip) -> RotaryFit | FitFailure:
     angles = coordinates(ROTARY, joint)[:, 0]
     inliers = joint.inliers
-    extent = float(np.ptp(np.concatenate([part.take.p for part in joint.parts])[inliers], axis=0).max())
-    large = checks.too_large(extent)
-    if large is not None:
-        return large
     if inliers.mean() < 0.25:
         return FitFailure(f"Only {inliers.mean():.0%} of the samples agree with one axis. Record the take again.")
     axis, start = joint.motion.axis, joint.motion.starts[0]

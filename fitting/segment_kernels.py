@@ -30,11 +30,19 @@ def beside_runs(inliers: Mask, run: int, margin: int, out: Mask) -> None:
 
 @compiled
 def drifting(
-    residuals: Array, inliers: Mask, windows: NDArray[np.int64], usual: float, limit: float, out: Mask
+    residuals: Array,
+    inliers: Mask,
+    windows: NDArray[np.int64],
+    share: float,
+    usual: float,
+    limit: float,
+    least: float,
+    out: Mask,
 ) -> None:
     """Mark inliers around which the residuals (n, k) share a sign beyond what averages over the take usually do.
 
-    windows: half widths in samples; usual, limit: median and largest good value of χ² with k components.
+    windows: half widths in samples; usual, limit: the ``share`` quantile and the largest good value of χ² with k
+    components; least: variance below which nothing is suspicious.
     """
     n, components = residuals.shape
     sums, counts = np.zeros((n + 1, components)), np.zeros(n + 1, dtype=np.int64)
@@ -63,7 +71,7 @@ def drifting(
             known += 1
         if known == 0:
             continue
-        most = median(spare[:known]) / usual * limit
+        most = max(select(spare[:known], int(share * known)) / usual, least) * limit
         for i in range(n):
             out[i] = out[i] or power[i] > most
 

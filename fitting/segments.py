@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from fitting.noise import chi2_median, chi2_quantile
+from fitting.noise import chi2_quantile
 from fitting.result import Mask
 from fitting.se3 import Array
 
@@ -17,6 +17,8 @@ _KEPT = 0.1
 """So much of a pause, as a share of the movement's samples, is kept next to the movement."""
 _WINDOWS = np.array([2, 7, 24])
 _SUSPICION = 0.9999
+_QUIET = 0.3
+"""Share of a take that is surely without drift, and sets the scale."""
 _LEAST_RUN = 3
 """Fewer outliers in a row are never called a burst."""
 _MARGIN = 2
@@ -50,18 +52,19 @@ def moving_samples(points: Array) -> Mask:
     return result
 
 
-def suspects(residuals: Array, inliers: Mask) -> Mask:
+def suspects(residuals: Array, inliers: Mask, noise: float = 1.0) -> Mask:
     """Samples (n,) in bursts: next to a run of outliers, or where the residuals (n, k) of inliers drift together.
 
     The drift is judged against how much the same average wanders over the whole take, so that correlated noise is
-    not mistaken for it.
+    not mistaken for it, and never below a fraction of ``noise`` (in the unit of the residuals).
     """
     from fitting.segment_kernels import beside_runs, drifting
 
     result = np.zeros(len(inliers), dtype=bool)
     components = residuals.shape[1]
     beside_runs(inliers, _burst_length(inliers), _MARGIN, result)
-    drifting(residuals, inliers, _WINDOWS, chi2_median(components), chi2_quantile(components, _SUSPICION), result)
+    usual, limit = chi2_quantile(components, _QUIET), chi2_quantile(components, _SUSPICION)
+    drifting(residuals, inliers, _WINDOWS, _QUIET, usual, limit, 0.25 * noise**2, result)
     return result
 
 

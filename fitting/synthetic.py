@@ -76,3 +76,33 @@ def axis_error(fit: Any, scene: Scene) -> tuple[float, float, float]:
     error = np.concatenate([fit.basis @ (truth - fit.axis), fit.basis @ (nearest - fit.point)])
     squared = float(error @ np.linalg.solve(fit.covariance, error))
     return float(np.linalg.norm(error[:2])), float(np.linalg.norm(error[2:])), squared
+
+
+def strange_points(rng: np.random.Generator) -> Array:
+    """Points (n, 3) made to break a fit: any length, degenerate shapes, repeats, all scales."""
+    n = int(rng.integers(0, 60))
+    rank = int(rng.integers(0, 4))
+    points = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, 3))
+    if rng.random() < 0.4:
+        angles = np.sort(rng.uniform(0.0, rng.choice([1e-6, 0.1, 1.0, 6.0, 20.0]), n))
+        points = points * rng.choice([0.0, 1e-3]) + np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
+    if n and rng.random() < 0.4:
+        points = points[np.sort(rng.integers(0, n, n) // int(rng.integers(1, 6)))]
+    if n and rng.random() < 0.1:
+        points[rng.integers(0, n)] = rng.choice([np.nan, np.inf, 1e300, 1e5])
+    return np.asarray(points * 10.0 ** rng.integers(-9, 4) + rng.choice([0.0, 1.0, 1e3]))
+
+
+def strange_poses(rng: np.random.Generator) -> Array:
+    """Poses (n, 4, 4) made to break a fit."""
+    points = strange_points(rng)
+    n = len(points)
+    kind = rng.integers(0, 4)
+    vectors = np.zeros((n, 3))
+    if kind == 1:
+        vectors = rng.normal(size=(n, 3)) * 10.0 ** rng.integers(-9, 1)
+    elif kind == 2:
+        vectors = np.linspace(0.0, 1.0, n)[:, None] * rng.normal(size=3) * rng.choice([1e-6, 0.1, 3.0, 7.0])
+    elif kind == 3:
+        vectors = np.pi * np.eye(3)[rng.integers(0, 3, n)]
+    return frame(rotation_exp(vectors), points)

@@ -1,0 +1,189 @@
+"""Bad input gets a FitFailure or a ValueError that says where; never a crash, a NaN or a warning."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import fitting
+from fitting import FitFailure
+from fitting.se3 import Array, frame, rotation_exp
+from fitting.synthetic import joint_poses, strange_points, strange_poses
+
+POINT_FITTERS = [fitting.fit_line, fitting.fit_circle]
+POSE_FITTERS = [
+    fitting.fit_prismatic,
+    fitting.fit_rotary,
+    fitting.fit_cylindrical,
+    fitting.fit_screw,
+    fitting.fit_rigid,
+    fitting.fit_pivot,
+    fitting.fit_free,
+]
+Fitter = Callable[..., Any]
+
+
+def _sound(result: Any) -> None:
+    """A failure with words, or a result in which every number is finite."""
+    if isinstance(result, FitFailure):
+        assert not result
+        assert len(result.reason) > 10
+        return
+    _finite(result.to_dict())
+
+
+def _finite(value: Any) -> None:
+    if isinstance(value, dict):
+        for item in value.values():
+            _finite(item)
+    elif isinstance(value, list):
+        assert np.isfinite(np.asarray(value, dtype=float)).all()
+    elif isinstance(value, float):
+        assert np.isfinite(value)
+
+
+@pytest.mark.parametrize("fit", POINT_FITTERS)
+def test_points_that_say_nothing(fit: Fitter) -> None:
+    rng = np.random.default_rng(0)
+    assert not fit(np.zeros((0, 3)))
+    assert not fit(rng.normal(size=(2, 3)))
+    assert not fit(np.tile([1.0, 2.0, 3.0], (50, 1)))
+    _sound(fit(np.repeat(rng.normal(size=(4, 3)), 20, axis=0)))
+    _sound(fit(rng.uniform(-1.0, 1.0, (500, 3))))
+
+
+@pytest.mark.parametrize("fit", POINT_FITTERS)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_rows_that_are_not_finite_are_named(fit: Fitter, bad: float) -> None:
+    points = np.random.default_rng(0).normal(size=(50, 3))
+    points[17, 1] = bad
+    result = fit(points)
+    assert not result
+    assert "Row 17" in result.reason
+
+
+def test_collinear_points_are_no_circle() -> None:
+    x = np.linspace(0.0, 0.3, 400)
+    exact = np.stack([x, 2.0 * x, 0.0 * x], axis=1)
+    noisy = exact + 5e-4 * np.random.default_rng(1).normal(size=(400, 3))
+    for points in (exact, noisy):
+        result = fitting.fit_circle(points)
+        assert not result
+        assert "straight" in result.reason
+
+
+def test_millimetres_get_a_hint() -> None:
+    scene = joint_poses(1, turn=1.0, radius=0.3)
+    poses = scene.poses.copy()
+    poses[:, :3, 3] *= 1000.0
+    for result in (fitting.fit_circle(poses[:, :3, 3]), fitting.fit_rotary(poses), fitting.fit_line(poses[:, :3, 3])):
+        assert not result
+        assert "millimetres" in result.reason
+
+
+def test_all_outliers() -> None:
+    rng = np.random.default_rng(2)
+    points = rng.uniform(-1.0, 1.0, (600, 3))
+    assert not fitting.fit_circle(points)
+    assert not fitting.fit_line(points)
+    assert not fitting.fit_rotary(frame(rotation_exp(rng.normal(size=(600, 3))), points))
+
+
+@pytest.mark.parametrize("fit", POSE_FITTERS)
+def test_poses_that_say_nothing(fit: Fitter) -> None:
+    rng = np.random.default_rng(3)
+    assert not fit(np.zeros((0, 4, 4)))
+    assert not fit(np.tile(np.eye(4), (2, 1, 1)))
+    _sound(fit(np.tile(np.eye(4), (60, 1, 1))))
+    _sound(fit(frame(rotation_exp(rng.normal(size=(60, 3))), rng.normal(size=(60, 3)))))
+    broken = joint_poses(3, turn=1.0, n=60).poses.copy()
+    broken[23, :3, :3] *= 1.1
+    result = fit(broken)
+    assert not result
+    assert "Row 23" in result.reason
+    mirrored = joint_poses(3, turn=1.0, n=60).poses.copy()
+    mirrored[5, :3, 0] *= -1.0
+    assert "Row 5" in fit(mirrored).reason
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.zeros((10, 2)), np.zeros(3), np.zeros((10, 3), dtype=complex), np.array(["a"] * 3), [], [[1.0, 2.0]]]
+)
+def test_wrong_shapes_and_types_raise(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"needed|No takes"):
+        fitting.fit_circle(wrong)
+    with pytest.raises(ValueError, match=r"needed|No takes"):
+        fitting.fit_rotary(wrong)
+
+
+def test_wrong_noise_raises() -> None:
+    with pytest.raises(ValueError, match="noise"):
+        fitting.fit_line(np.zeros((10, 3)), noise=-1.0)
+
+
+def test_a_million_points() -> None:
+    scene = joint_poses(4, turn=1.0, radius=0.3, n=10_000)
+    points = np.tile(scene.points, (100, 1))
+    fit = fitting.fit_circle(points)
+    assert fit, fit
+    assert fit.radius == pytest.approx(0.3, abs=1e-3)
+
+
+def test_same_seed_same_result() -> None:
+    scene = joint_poses(5, turn=1.0, radius=0.3, outliers=0.3, n=300)
+    first, second = (fitting.fit_rotary(scene.poses, rng=7) for _ in range(2))
+    assert first.to_dict() == second.to_dict()
+
+
+def _exactly_noiseless() -> Array:
+    return joint_poses(6, turn=1.0, radius=0.3, position_noise=0.0, orientation_noise=0.0, n=200).poses
+
+
+def test_exact_data() -> None:
+    fit = fitting.fit_rotary(_exactly_noiseless())
+    assert fit, fit
+    assert fit.radius == pytest.approx(0.3, abs=1e-6)
+    assert fit.inliers.all()
+    _sound(fit)
+
+
+NUMBERS = st.one_of(
+    st.floats(-1.0, 1.0), st.floats(-1e7, 1e7), st.sampled_from([0.0, 1.0, np.nan, np.inf, 1e-300, 1e300])
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(hnp.arrays(float, st.tuples(st.integers(0, 40), st.just(3)), elements=NUMBERS))
+def test_any_points(points: Array) -> None:
+    for fit in POINT_FITTERS:
+        _sound(fit(points))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    hnp.arrays(float, st.tuples(st.integers(0, 40), st.just(6)), elements=st.floats(-4.0, 4.0)),
+    st.sampled_from([1e-9, 1e-4, 0.1, 1.0, 1000.0]),
+)
+def test_any_poses(numbers: Array, scale: float) -> None:
+    poses = frame(rotation_exp(numbers[:, :3]), scale * numbers[:, 3:])
+    for fit in POSE_FITTERS[:-1]:
+        _sound(fit(poses))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_strange_input(seed: int) -> None:
+    """The long run of this is in ``bench/fuzz_fitting.py``."""
+    rng = np.random.default_rng(seed)
+    for _ in range(60):
+        points, poses = strange_points(rng), strange_poses(rng)
+        for fit in POINT_FITTERS:
+            _sound(fit(points))
+        for fit in POSE_FITTERS[:-1]:
+            _sound(fit(poses))
+    _sound(fitting.fit_free(poses))
+    choice = fitting.select(poses)
+    assert isinstance(choice.reason, str)
