@@ -200,3 +200,17 @@ def test_frames_are_exact_and_read_only() -> None:
         Fixed(name="x", origin=np.eye(3))
     with pytest.raises(ValueError, match="limits"):
         Rotary(name="x")
+
+
+@pytest.mark.parametrize("truth", [Rotary.example(), Prismatic.example()])
+def test_limits_stand_gross_outliers_and_stops_that_give_way(truth: Joint) -> None:
+    rng = np.random.default_rng(6)
+    take = truth.simulate(rng, samples=1000)
+    wild = rng.random(len(take)) < 0.3
+    take[wild, :3, 3] += rng.uniform(-0.1, 0.1, (wild.sum(), 3))
+    # Near the upper stop the part bends aside: no evidence of the axis, but of where the movement ends.
+    aside = np.cross(truth.axis, [0.3, 0.5, 0.8])
+    take[-130:, :3, 3] += 0.006 * aside / np.linalg.norm(aside)
+    fitted = type(truth).fit([take], name="x", parent="root", rng=rng)
+    assert not isinstance(fitted, FitFailure)
+    assert fitted.upper == pytest.approx(truth.upper, rel=0.02)
