@@ -29,6 +29,11 @@ class Model {
     return out;
   }
 
+  // Depth first, as the object hangs together.
+  tree(parent = "root", depth = 0) {
+    return this.nodes.filter((n) => n.parent === parent).flatMap((node) => [{ node, depth }, ...this.tree(node.name, depth + 1)]);
+  }
+
   isHandle(node) { return node.type.startsWith("handle"); }
 
   extent(node) { return node.limits.slide ? Math.abs((node.limits.slide[1] ?? 0.3) - (node.limits.slide[0] ?? 0)) : 0; }

@@ -73,8 +73,8 @@ function hero() {
   const sliders = [];
   const update = () => { sliders.forEach((s) => s()); scene.refresh(); };
   const panel = el("div", { class: "panel" }, model.nodes.length ? null : el("p", { class: "muted" }, "No joint has been identified in this session; the measured movements are shown."));
-  for (const node of model.nodes) {
-    const box = el("div", { class: "node", style: `--node:${node.color}` },
+  for (const { node, depth } of model.tree()) {
+    const box = el("div", { class: "node", style: `--node:${node.color};--depth:${depth}` },
       el("div", { class: "head" }, el("h3", {}, swatch(node.color), node.name), el("span", { class: "muted small" }, TYPES[node.type] || node.type)));
     for (const c of model.coordinates().filter((entry) => entry.node === node)) {
       const input = el("input", { type: "range", min: c.lower, max: c.upper, step: "any", "data-coordinate": c.id, "aria-label": `${node.name} ${c.key}` });
