@@ -1,6 +1,6 @@
 """Forward kinematics against pinocchio and yourdfpy, in one run on one tree of 20 joints.
 
-    python bench/tree_speed.py
+    python -m bench.tree_speed
 
 Prints times and their ratios; ratios matter, times depend on the machine.
 """
