@@ -180,8 +180,10 @@ def _honest_covariance(model: Model, scatter: Array, inliers: Mask) -> tuple[Arr
         if settled:
             break
     count = int(np.count_nonzero(inliers))
-    independent = 1.0 / float(np.mean([1.0 / noise.independent(count) for noise in noises])) - p / k
-    # The (k, k) scatter is itself known from so many samples only (the same factor as in Hotelling's test).
+    independent = min(noise.independent(count) for noise in noises) - p / k
+    # The (k, k) scatter is itself known from so many samples only (the same factor as in Hotelling's test);
+    # the
+    # slowest channel is the one that matters for the parameters.
     widening = 1.0 + (k + 1.0) / max(independent - k - 1.0, 4.0)
     unwhitener = np.linalg.inv(whitener)
     slow = np.diag([noise.variance * noise.share for noise in noises])
