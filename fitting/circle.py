@@ -21,6 +21,8 @@ _LEAST = 6
 _PARAMETERS = 6
 _STRAIGHT = 3.0
 """Below so many standard deviations of curvature the arc cannot be told from a straight line."""
+_STEADY = 500
+"""Who is in counts as settled when not more than one sample in so many changes."""
 _SHORT = 1.0
 """Extent over radius below which an arc is short."""
 _SMALLEST = 8.0
@@ -135,7 +137,7 @@ def _settled(points: Array, found: Consensus, noise: float | None, allowed: Mask
                 parameters, squares = other, other_squares
         scale = noise or ransac.rms_noise(squares, keep, 2, _PARAMETERS, floor)
         inside = (squares <= ransac.gate(scale, 2)) & (keep | ~inliers) & allowed
-        same = np.array_equal(inside, found.inliers)
+        same = np.count_nonzero(inside ^ found.inliers) <= len(points) // _STEADY
         found = Consensus(parameters, squares, scale, inside)
         if same:
             break

@@ -7,14 +7,12 @@ import numpy as np
 
 from fitting import checks
 from fitting.agreement import Agreement, agree, moving_poses
-from fitting.joint import Joint, Part, coordinates, fit_joint
+from fitting.joint import Joint, Part, coordinates, fit_joint, turned
 from fitting.motion import CYLINDRICAL, PRISMATIC, Kind, Motion, Take
 from fitting.result import AxisFit, FitFailure, frozen
 from fitting.se3 import Array
 
 _LEAST = 6
-_TURNED = 4.0
-"""Variance of the angles, in variances of their noise, from which there was a turn."""
 _STEEPEST = 0.35
 """Radians. An axis less certain than this says nothing."""
 
@@ -77,15 +75,6 @@ def fit_cylindrical(
         f"The handle moved too little to tell its axis: {turn:.1f}° turned, {1e3 * slide:.1f} mm slid, axis uncertain "
         f"by {np.degrees(fit.axis_std):.0f}°. Turn or slide further."
     )
-
-
-def turned(joint: Joint) -> bool:
-    """Whether the body turned at all: the spread of its angles against their own noise."""
-    squares = [
-        float(np.var(start.q[part.positions, 0])) / part.noise.orientation**2
-        for part, start in zip(joint.parts, joint.motion.starts, strict=True)
-    ]
-    return max(squares) > _TURNED
 
 
 def _only_slid(joint: Joint, noise: float | None) -> Joint:

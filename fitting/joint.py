@@ -12,6 +12,10 @@ from fitting.result import Mask
 from fitting.se3 import Array, complete_axis
 from fitting.segments import suspects
 
+_TURNED = 4.0
+"""Variance of the angles, in variances of their noise, from which there was a turn. Below it the noise of the angles
+themselves would pass for one."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -173,6 +177,19 @@ def coordinates(kind: Kind, joint: Joint) -> Array:
         q[:, 0] = unwrapped(q[:, 0], used)
         columns.append(q)
     return np.concatenate(columns)
+
+
+def turned(joint: Joint) -> bool:
+    """Whether the body turned at all: the spread of its angles against their own noise."""
+    for part, start in zip(joint.parts, joint.motion.starts, strict=True):
+        arm = start.p0 - joint.motion.center
+        square = float(arm @ arm - (arm @ joint.motion.axis) ** 2)
+        known = square / part.noise.position**2
+        if part.orientations.any():
+            known += 1.0 / part.noise.orientation**2
+        if float(np.var(start.q[part.positions, 0])) * known > _TURNED:
+            return True
+    return False
 
 
 def unwrapped(angles: Array, used: Mask) -> Array:

@@ -5,14 +5,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from fitting.compiled import compiled
+from fitting.compiled import compiled, summed
 from fitting.dense import factor, solved, turned
 from fitting.order import median, median_where, select
 from fitting.result import Mask
 from fitting.se3 import Array
 
 
-@compiled
+@summed
 def line_distances(parameters: Array, points: Array) -> Array:
     """Squared distances (m, n) of points (n, 3) from lines (m, 6): point and unit direction."""
     m, n = parameters.shape[0], points.shape[0]
@@ -27,7 +27,7 @@ def line_distances(parameters: Array, points: Array) -> Array:
     return out
 
 
-@compiled
+@summed
 def circle_distances(parameters: Array, points: Array) -> Array:
     """Squared distances (m, n) of points (n, 3) from circles (m, 10): see ``fitting.circle``."""
     m, n = parameters.shape[0], points.shape[0]
@@ -49,7 +49,7 @@ def circle_distances(parameters: Array, points: Array) -> Array:
     return out
 
 
-@compiled
+@summed
 def circle_normal_equations(parameters: Array, points: Array, weights: Array) -> tuple[float, Array, Array]:
     """Cost, Gauss–Newton matrix (6, 6) and gradient (6,) of a circle (10,) for weighted points.
 
@@ -69,8 +69,6 @@ def circle_normal_equations(parameters: Array, points: Array, weights: Array) ->
     h10 = h11 = h12 = h13 = h14 = h15 = h16 = h17 = 0.0
     for i in range(points.shape[0]):
         weight = weights[i]
-        if weight == 0.0:
-            continue
         u, v, w = points[i, 0] - x0, points[i, 1] - y0, points[i, 2] - z0
         x = u * tx + v * ty + w * tz
         y = u * mx + v * my + w * mz

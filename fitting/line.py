@@ -16,6 +16,8 @@ from fitting.segments import moving_samples, suspects
 _LEAST = 4
 _THINNEST = 8.0
 """A line is at least so many standard deviations of noise long; shorter, it is a cloud."""
+_STEADY = 500
+"""Who is in counts as settled when not more than one sample in so many changes."""
 _STEEPEST = 0.35
 """Radians. A direction less certain than this says nothing."""
 
@@ -116,7 +118,7 @@ def settled(line: Line, points: Array, found: Consensus, noise: float | None, al
         inside = squares <= ransac.gate(scale, line.freedom)
         # Bursts stay out though some of their samples lie inside the gate.
         inside &= keep | ~inliers
-        same = np.array_equal(inside & allowed, found.inliers)
+        same = np.count_nonzero((inside & allowed) ^ found.inliers) <= len(points) // _STEADY
         found = Consensus(parameters, squares, scale, inside & allowed)
         if same:
             break

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fitting.columns import PITCH, PLACE, SHIFT, SIZE, TILT, TURN
 from fitting.compiled import compiled
+from fitting.result import Mask
 from fitting.se3 import Array
 
 
@@ -32,6 +33,7 @@ def linearised(  # noqa: C901
     q: Array,
     wp: Array,
     wo: Array,
+    active: Mask,
     H: Array,
     g: Array,
     residuals: Array,
@@ -39,7 +41,8 @@ def linearised(  # noqa: C901
     """Cost of one take; its Gauss–Newton matrix H (11, 11), gradient g (11,) and residuals (n, 6) are filled in.
 
     frame: (3, 3) columns basis[0], basis[1], axis; q: (n, 2) θ and s, improved in place by one Newton step;
-    wp, wo: (n,) inverse variances of position (m) and orientation (rad), zero for what is not used.
+    wp, wo: (n,) inverse variances of position (m) and orientation (rad), zero for what is not used; active: (11,)
+    columns that are wanted.
     """
     H[:] = 0.0
     g[:] = 0.0
@@ -78,9 +81,13 @@ def linearised(  # noqa: C901
             e[k] *= root_p
             e[3 + k] *= root_o
             cost += e[k] * e[k] + e[3 + k] * e[3 + k]
-        _eliminate(L, J, e)
+        _eliminate(L, J, e, active)
         for c in range(SIZE):
+            if not active[c]:
+                continue
             for d in range(c + 1):
+                if not active[d]:
+                    continue
                 total = 0.0
                 for r in range(6):
                     total += J[r, c] * J[r, d]
@@ -261,7 +268,7 @@ def _columns(
 
 @compiled
 def _eliminate(  # noqa: C901
-    L: Array, J: Array, e: Array
+    L: Array, J: Array, e: Array, active: Mask
 ) -> None:
     """Project J and e onto the complement of the sample's own coordinates L (6, 2)."""
     for k in range(2):
@@ -282,6 +289,8 @@ def _eliminate(  # noqa: C901
         for r in range(6):
             e[r] -= L[r, k] * along / length
         for c in range(J.shape[1]):
+            if not active[c]:
+                continue
             along = 0.0
             for r in range(6):
                 along += L[r, k] * J[r, c]

@@ -9,6 +9,7 @@ from fitting.columns import PITCH, PLACE, SHIFT, SIZE, TILT, TURN
 from fitting.compiled import compiled
 from fitting.dense import completed, factor, inverted, solved, turned
 from fitting.motion_kernels import linearised
+from fitting.result import Mask
 from fitting.se3 import Array
 
 _LEAST_DAMPING = 1e-10
@@ -46,9 +47,14 @@ def solve_takes(
     H, g = np.empty((takes, SIZE, SIZE)), np.empty((takes, SIZE))
     trial_H, trial_g = np.empty_like(H), np.empty_like(g)
     residuals, trial_residuals = np.empty((R.shape[0], 6)), np.empty((R.shape[0], 6))
+    active = np.zeros(SIZE, dtype=np.bool_)
+    for c in shared:
+        active[c] = True
+    for c in own:
+        active[c] = True
     q = q.copy()
     cost = _system(
-        axis, center, pitch, R0, p0, q, offsets, R, p, wp, wo, turns, slides, middle, farthest, H, g, residuals
+        axis, center, pitch, R0, p0, q, offsets, R, p, wp, wo, turns, slides, middle, farthest, active, H, g, residuals
     )  # fmt: skip
     damping = _LEAST_DAMPING
     for _ in range(steps):
@@ -56,10 +62,10 @@ def solve_takes(
         n_q = q.copy()
         n_cost = _system(
             n_axis, n_center, n_pitch, n_R0, n_p0, n_q, offsets, R, p, wp, wo, turns, slides, middle, farthest,
-            trial_H, trial_g, trial_residuals,
+            active, trial_H, trial_g, trial_residuals,
         )  # fmt: skip
         if n_cost <= cost * (1.0 + 1e-12):
-            settled = cost - n_cost < 1e-6 * cost
+            settled = cost - n_cost < 1e-5 * cost
             axis, center, pitch, R0, p0, q, cost = n_axis, n_center, n_pitch, n_R0, n_p0, n_q, n_cost
             H, trial_H = trial_H, H
             g, trial_g = trial_g, g
@@ -91,6 +97,7 @@ def _system(
     slides: bool,
     middle: Array,
     farthest: float,
+    active: Mask,
     H: Array,
     g: Array,
     residuals: Array,
@@ -101,7 +108,7 @@ def _system(
         own = slice(offsets[k], offsets[k + 1])
         cost += linearised(
             frame, center, pitch, turns, slides, R0[k], p0[k], R[own], p[own], q[own], wp[own], wo[own],
-            H[k], g[k], residuals[own],
+            active, H[k], g[k], residuals[own],
         )  # fmt: skip
     # Where nothing turns, the axis is at least within reach of the data: without this it would wander off.
     for k in range(2):

@@ -25,7 +25,7 @@ class Online(Generic[Result]):
     def __init__(
         self,
         fitter: Callable[..., Result | FitFailure],
-        capacity: int = 512,
+        capacity: int = 256,
         noise: float | None = None,
         rng: int | None = None,
     ) -> None:

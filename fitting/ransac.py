@@ -138,7 +138,7 @@ def _optimised(
         if noise is None:
             scale = gated_noise(squares, scale, limit, usual, floor)
         inliers = squares <= limit * scale**2
-        if np.array_equal(before, inliers):
+        if np.count_nonzero(before ^ inliers) <= len(data) // 500:
             break
     return Consensus(parameters, squares, scale, inliers)
 

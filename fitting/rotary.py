@@ -7,7 +7,7 @@ import numpy as np
 
 from fitting import checks
 from fitting.grip import Gripped, gripped
-from fitting.joint import Joint, coordinates, fit_joint
+from fitting.joint import Joint, coordinates, fit_joint, turned
 from fitting.motion import ROTARY, Motion, Take
 from fitting.result import AxisFit, FitFailure, frozen
 from fitting.se3 import Array
@@ -99,15 +99,17 @@ def _described(joint: Joint, grip: Grip) -> RotaryFit | FitFailure:
     inliers = joint.inliers
     if inliers.mean() < 0.25:
         return FitFailure(f"Only {inliers.mean():.0%} of the samples agree with one axis. Record the take again.")
+    if not turned(joint):
+        return FitFailure("The joint hardly turned: its angles are within their noise. Turn it further.")
     axis, start = joint.motion.axis, joint.motion.starts[0]
     arm = start.p0 - joint.motion.center
-    turned, place = [], 0
+    own_angles, place = [], 0
     for part in joint.parts:
         n = len(part.take)
         own = angles[place : place + n]
-        turned.append(own - own[np.argmax(part.positions)])
+        own_angles.append(own - own[np.argmax(part.positions)])
         place += n
-    angles = np.concatenate(turned)
+    angles = np.concatenate(own_angles)
     sign = _direction(angles, [part.positions for part in joint.parts])
     both = np.array([sign, 1.0, 1.0, sign])
     fit = RotaryFit(

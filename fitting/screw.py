@@ -7,7 +7,7 @@ import numpy as np
 
 from fitting import checks
 from fitting.cylinder import direction, fitted_joint, zeroed
-from fitting.joint import coordinates, fit_joint
+from fitting.joint import coordinates, fit_joint, turned
 from fitting.motion import CYLINDRICAL, SCREW
 from fitting.result import AxisFit, FitFailure, frozen
 from fitting.se3 import Array
@@ -49,6 +49,8 @@ def fit_screw(
     starts = tuple(replace(s, q=np.stack([s.q[:, 0], np.zeros(len(s.q))], axis=1)) for s in free.motion.starts)
     motion = replace(free.motion, pitch=pitch, starts=starts)
     joint = fit_joint(SCREW, motion, list(free.parts), checks.as_noise(noise))
+    if not turned(joint):
+        return FitFailure("The screw hardly turned: its angles are within their noise. Turn it further.")
     angles = zeroed(coordinates(SCREW, joint), joint)[:, :1]
     sign = direction(np.concatenate([angles, np.zeros_like(angles)], axis=1)[joint.inliers])
     flip = np.array([sign, 1.0, 1.0, sign])

@@ -13,8 +13,8 @@ _STILL = 0.02
 """A pause stays within this share of the whole movement."""
 _LONG = 0.25
 """A pause lasts longer than this share of the movement's samples: slow starts and stops of a hand do not."""
-_KEPT = 0.1
-"""So much of a pause, as a share of the movement's samples, is kept next to the movement."""
+_KEPT = 1
+"""So many blocks of a pause are kept next to the movement: they hold its very end."""
 _WINDOWS = np.array([2, 7, 24])
 _SUSPICION = 0.9999
 _QUIET = 0.3
@@ -44,11 +44,10 @@ def moving_samples(points: Array) -> Mask:
     active = _BLOCKS - first - last
     if active < 4:
         return result
-    kept = round(_KEPT * active)
     if first > _LONG * active:
-        result[: (first - kept) * size] = False
+        result[: (first - _KEPT) * size] = False
     if last > _LONG * active:
-        result[used - (last - kept) * size :] = False
+        result[used - (last - _KEPT) * size :] = False
     return result
 
 

@@ -1,0 +1,85 @@
+"""Which joint it was, live fits, free joints, and lazy loading."""
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fitting
+from fitting.synthetic import axis_error, joint_poses
+
+
+@pytest.mark.parametrize("outliers", [0.0, 0.3])
+@pytest.mark.parametrize(
+    ("kind", "scene"),
+    [
+        ("rotary", {"turn": np.radians(15), "radius": 0.1}),
+        ("rotary", {"turn": 0.5, "radius": 0.0}),
+        ("prismatic", {"slide": 0.05}),
+        ("rigid", {}),
+        ("cylindrical", {"turn": 0.3, "slide": 0.05, "radius": 0.01}),
+        ("screw", {"turn": 1.0, "radius": 0.05, "pitch": 0.02}),
+    ],
+)
+def test_select_names_the_joint(kind: str, scene: dict[str, Any], outliers: float) -> None:
+    for seed in range(2):
+        choice = fitting.select(joint_poses(seed, n=400, outliers=outliers, **scene).poses)
+        assert isinstance(choice, fitting.Selection)
+        assert choice.kind == kind, choice.reason
+        assert choice.fit
+        assert sum(choice.probabilities.values()) == pytest.approx(1.0)
+
+
+def test_select_among_given_candidates() -> None:
+    poses = joint_poses(1, turn=1.0, radius=0.3, n=300).poses
+    choice = fitting.select(poses, candidates=["prismatic", "rotary"])
+    assert isinstance(choice, fitting.Selection)
+    assert choice.kind == "rotary"
+    with pytest.raises(ValueError, match="Unknown candidates"):
+        fitting.select(poses, candidates=["hinge"])
+
+
+def test_select_does_not_guess() -> None:
+    """A thousandth of a radian on 10 cm is noise: whatever moved, it cannot be seen."""
+    choice = fitting.select(joint_poses(1, turn=1e-3, radius=0.1, n=300).poses, candidates=["prismatic", "rotary"])
+    assert not choice
+    assert "explains" in choice.reason or "enough" in choice.reason
+
+
+def test_online_agrees_with_the_whole_take() -> None:
+    scene = joint_poses(2, turn=1.0, radius=0.3, n=3000)
+    online = fitting.Online(fitting.fit_rotary, capacity=128)
+    assert not online.fit()
+    uncertain = []
+    for k in range(0, 3000, 250):
+        online.feed(scene.poses[k : k + 250])
+        assert 1 <= len(online.indices) <= 128
+        fit = online.fit()
+        if fit:
+            uncertain.append(fit.axis_std)
+    assert online.count == 3000
+    final = online.fit()
+    assert final, final
+    assert axis_error(final, scene)[2] < 25.0
+    assert len(final.inliers) == len(online.indices)
+    assert uncertain[-1] < uncertain[0]
+    online.feed(np.full((4, 4), np.nan))
+    assert online.count == 3000
+
+
+def test_a_free_joint_follows_any_path() -> None:
+    scene = joint_poses(3, turn=1.2, radius=0.3, n=400)
+    fit = fitting.fit_free(scene.poses)
+    assert fit, fit
+    assert fit.rms < 1.5e-3
+    middle = fit.coordinates[200]
+    assert np.linalg.norm(fit.pose(middle)[:3, 3] - scene.points[200]) < 4e-3
+
+
+def test_importing_loads_neither_numba_nor_scikit_learn() -> None:
+    """The first command of the day must not wait for compilers."""
+    code = "import fitting, sys; print([m for m in ('numba', 'sklearn', 'scipy') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
