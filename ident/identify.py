@@ -26,6 +26,10 @@ SEED = 7
 """Fixed, so that the same takes give the same model; recorded with the session's settings."""
 
 
+SEAT = (0.0003, math.radians(0.3))
+"""How far (m, rad) a bar sits differently in the groove from one grip to the next: no take can show it, so that a tip
+found on one bar is known no better."""
+
 _KIND_OF_CANDIDATE = {"rotary": "rotary", "prismatic": "prismatic", "rigid": "fixed"}
 """Joint types that the data are asked about, by their name among the fitters."""
 
@@ -57,7 +61,7 @@ def solve_calibration(state: State, data: Mapping[int, TakeData]) -> tuple[dict[
         if not takes:
             return f"The movement {target.purpose.replace('_', ' ')} is missing."
         turns.append(data[takes[-1].id].poses)
-    tip = tip_by_two_rotations(*turns, rng=np.random.default_rng(SEED))
+    tip = tip_by_two_rotations(*turns, seat=SEAT, rng=np.random.default_rng(SEED))
     if isinstance(tip, CalibrationFailure):
         return tip.reason
     return calibration_record(tip), Verdict(tip.verdict)

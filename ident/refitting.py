@@ -12,6 +12,7 @@ from typing import Any
 
 import joblib
 
+from ident.errors import IdentError
 from ident.identify import build_tree
 from ident.model.compare import Difference, compare
 from ident.reprocess import refit
@@ -60,19 +61,17 @@ COLUMNS = tuple(Change.__dataclass_fields__)
 
 
 def refit_session(path: Path, settings: RefitSettings) -> tuple[list[Change], KinematicTree | None]:
-    """Fit one session again; errors that explain themselves become a row."""
+    """Fit one session again; whatever goes wrong with it becomes a row, so that the others go on."""
     try:
         session, state, data = restore(path)
-        limits = recorded_rig(session).limits()
-        limits = QualityLimits(**{**asdict(limits), **settings.quality})
         unknown = [name for name in settings.types if name not in state.plan]
-        for name in unknown:
-            return [Change(path.name, name, error=f"there is no '{name}' in this session")], None
+        if unknown:
+            return [Change(path.name, name, error=f"there is no '{name}' in this session") for name in unknown], None
+        limits = QualityLimits(**{**asdict(recorded_rig(session).limits()), **settings.quality})
         again = refit(state, data, limits, types=settings.types, noise=settings.noise)
-    except Exception as error:
-        if not getattr(error, "explains_itself", False):
-            raise
-        return [Change(path.name, error=str(error))], None
+    except Exception as error:  # noqa: BLE001 - one broken session must not end a night's work on an archive
+        explained = getattr(error, "explains_itself", False)
+        return [Change(path.name, error=str(error) if explained else f"{type(error).__name__}: {error}")], None
     return changes(path.name, state, again), build_tree(again, accepted_only=True)
 
 
@@ -128,9 +127,10 @@ def refit_archive(
         tasks = (joblib.delayed(_task)(path, settings) for path in waiting)
         runner = joblib.Parallel(n_jobs=jobs if dask is None else -1, return_as="generator_unordered", batch_size=1)
         for path, rows in runner(tasks):
-            part = kept / f"{settings.key(path)}.part"
-            part.write_text(json.dumps([asdict(row) for row in rows]), encoding="utf-8")
-            part.replace(part.with_suffix(".json"))
+            if not any(row.error for row in rows):  # what failed is tried again next time
+                part = kept / f"{settings.key(path)}.part"
+                part.write_text(json.dumps([asdict(row) for row in rows]), encoding="utf-8")
+                part.replace(part.with_suffix(".json"))
             yield path, rows
 
 
@@ -143,18 +143,27 @@ def _backend(dask: str | None) -> Iterator[None]:
     if dask is None:
         yield
         return
-    import distributed
-
+    try:
+        import distributed
+    except ImportError:
+        raise IdentError("--dask needs the cluster extra: pip install 'ident[cluster]'.") from None
     connect: Any = distributed.Client
-    with connect(dask), joblib.parallel_config(backend="dask"):
+    try:
+        client = connect(dask, timeout="5s")
+    except (OSError, ValueError) as error:
+        raise IdentError(f"No Dask scheduler answers at {dask}: {error}. Check its address.") from None
+    with client, joblib.parallel_config(backend="dask"):
         yield
 
 
 def write_table(rows: Sequence[Change], path: Path) -> None:
     """Write all changes as CSV, or as Parquet where the name says so."""
     if path.suffix == ".parquet":
-        import pyarrow as pa
-        from pyarrow import parquet
+        try:
+            import pyarrow as pa
+            from pyarrow import parquet
+        except ImportError:
+            raise IdentError("A .parquet table needs the table extra: pip install 'ident[table]'.") from None
 
         parquet.write_table(pa.Table.from_pylist([asdict(row) for row in rows]), path)
         return
