@@ -127,7 +127,7 @@ def test_one_event_has_one_time_after_sync_and_tap_test(seed: int) -> None:
 
 def test_its_standard_deviation_is_honest() -> None:
     errors = []
-    for seed in range(25):
+    for seed in range(16):
         result = offset_of(Knocking(seed, 0.01, taps=4, noise_m=0.0003))
         errors.append((result.offset_ns - 10_000_000) / result.sigma_ns)
     assert 0.5 < np.sqrt(np.mean(np.square(errors))) < 1.5

@@ -46,7 +46,7 @@ def poses(bodies: tuple[RigidBody, ...]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("version", [(2, 7), (2, 9), (3, 0), (3, 1), (4, 0), (4, 1), (4, 2)])
 def test_natnet_reads_the_same_poses_markers_and_times(version: Version) -> None:
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=15, deadline=None)
     @given(frames(version))
     def check(frame: Frame) -> None:
         datagram = packets.encode(frame, version)
@@ -75,7 +75,7 @@ def test_natnet_reads_the_same_poses_markers_and_times(version: Version) -> None
 
 @pytest.mark.parametrize("version", [(3, 0), (3, 1), (4, 1)])
 def test_the_sdk_reads_the_same_poses_and_flags(version: Version) -> None:
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=15, deadline=None)
     @given(frames(version))
     def check(frame: Frame) -> None:
         datagram = packets.encode(frame, version)
@@ -89,7 +89,8 @@ def test_the_sdk_reads_the_same_poses_and_flags(version: Version) -> None:
         ] == poses(ours.rigid_bodies)
         suffix = theirs.suffix_data
         assert suffix.timestamp == ours.timestamp
-        assert suffix.stamp_camera_mid_exposure == ours.mid_exposure_ticks
+        # The SDK takes ticks for signed numbers.
+        assert suffix.stamp_camera_mid_exposure % 2**64 == ours.mid_exposure_ticks
         assert (suffix.is_recording, suffix.tracked_models_changed) == (ours.recording, ours.models_changed)
 
     check()
@@ -99,7 +100,7 @@ def test_the_sdk_reads_the_same_poses_and_flags(version: Version) -> None:
 def test_natnet_reads_the_same_model_definitions(version: Version) -> None:
     natnet = pytest.importorskip("natnet")
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=15, deadline=None)
     @given(several(body_descriptions(version)))
     def check(bodies: tuple[RigidBodyDescription, ...]) -> None:
         datagram = packets.encode(ModelDef(bodies), version)
@@ -118,7 +119,7 @@ MODELS = ModelDef((RigidBodyDescription("gripper", 3), RigidBodyDescription("doo
 
 
 @pytest.mark.parametrize("version", [(2, 6), (2, 7), (2, 9)])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.data())
 def test_natnetclient_reads_the_same_poses(version: Version, data: st.DataObject) -> None:
     pytest.importorskip("natnetclient")

@@ -139,7 +139,7 @@ def test_an_occluded_marker_says_so() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_encoding_is_undone_by_decoding(version: Version) -> None:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(messages(version))
     def check(message: packets.Message) -> None:
         datagram = packets.encode(message, version)
@@ -151,7 +151,7 @@ def test_encoding_is_undone_by_decoding(version: Version) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_without_markers_the_rest_of_a_frame_is_the_same(version: Version) -> None:
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=15, deadline=None)
     @given(frames(version))
     def check(frame: Frame) -> None:
         bare = decode_frame(packets.encode(frame, version), version, with_markers=False)
