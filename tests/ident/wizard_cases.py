@@ -3,11 +3,10 @@
 import asyncio
 import math
 import re
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
-
-from textual.pilot import Pilot
 
 from ident.identify import node_record
 from ident.joints import Prismatic, Rotary
@@ -135,17 +134,15 @@ def words(app: WizardApp) -> str:
     return "\n".join("".join(segment.text for segment in strip)[:width] for strip in lines)
 
 
-async def until(condition: Callable[[], bool], pause: Callable[[], Awaitable[None]]) -> None:
-    """Let the application work until something is true."""
-    for _ in range(400):
-        if condition():
-            return
-        await pause()
-        await asyncio.sleep(0.01)
-    raise AssertionError("it never became true")
+async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Let the application work until something is true; the time is only for what never becomes true."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never became true"
+        await asyncio.sleep(0.02)
 
 
-async def sees(app: WizardApp, pilot: Pilot[int], *pieces: str) -> None:
+async def sees(app: WizardApp, *pieces: str) -> None:
     """Wait until each piece of text can be read on the screen, over line ends too."""
 
     def readable() -> bool:
@@ -153,6 +150,6 @@ async def sees(app: WizardApp, pilot: Pilot[int], *pieces: str) -> None:
         return all(piece in text for piece in pieces)
 
     try:
-        await until(readable, pilot.pause)
+        await until(readable)
     except AssertionError:
         raise AssertionError(f"{pieces} cannot be read here:\n{words(app)}") from None

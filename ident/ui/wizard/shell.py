@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from ident.live import Live
@@ -36,6 +37,18 @@ class WizardShell:
 
     def run(self, measurement: Measurement, plan: Plan | None) -> int:
         """Guide one measurement to its end, or until the operator leaves."""
+        with self.opened(measurement, plan) as app:
+            app.run()
+        measurement.runner.raise_failure()
+        if measurement.runner.state.phase is Phase.FINISHED:
+            return 0
+        with contextlib.suppress(OSError):  # Where the terminal is gone, nobody is there to be told.
+            print(f"Stopped. {app.kept()}", flush=True)
+        return 1
+
+    @contextlib.contextmanager
+    def opened(self, measurement: Measurement, plan: Plan | None) -> Iterator[WizardApp]:
+        """Give the application, ready to be run, with the live looks and the plot that belong to it."""
         runner = measurement.runner
         limits = measurement.rig.config.limits()
         with Live(measurement.rig, runner, limits) as live, LivePlot(self._plot, self._plot_file, runner.data) as plot:
@@ -52,16 +65,9 @@ class WizardShell:
             if runner.state.phase is Phase.DESCRIBE and plan is not None:
                 runner.post(ev.Described(plan=plan.to_dict()))
             try:
-                app.run()
+                yield app
             finally:
                 self._app = None
-        runner.raise_failure()
-        state = runner.state
-        if state.phase is Phase.FINISHED:
-            return 0
-        with contextlib.suppress(OSError):  # Where the terminal is gone, nobody is there to be told.
-            print(f"Stopped. {app.kept()}", flush=True)
-        return 1
 
 
 def _dark() -> bool:
