@@ -232,7 +232,7 @@ def main() -> int:
     parser.add_argument("--print", action="store_true", help="print only, leave docs/benchmarks.md alone")
     arguments = parser.parse_args()
     warm_up()
-    runs = 12 if arguments.quick else 40
+    runs = 8 if arguments.quick else 24
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     lines = [
         "# Benchmarks of the fits",

@@ -165,28 +165,29 @@ def _parabola(points: Array) -> Array:
 
 def _described(points: Array, found: Consensus, noise: float | None) -> CircleFit | FitFailure:
     from fitting.dense import inverted
-    from fitting.kernels import circle_normal_equations, circle_offsets
+    from fitting.kernels import circle_normal_equations, circle_offsets, circle_places, unwrapped
 
     parameters, inliers = found.parameters, found.inliers
     count = int(inliers.sum())
     if count < max(_LEAST, 0.3 * len(points)):
         return FitFailure(f"Only {count} of {len(points)} samples agree with one circle. Record the take again.")
     residuals, angles = circle_offsets(parameters, points)
-    on_circle = _projected(parameters, points, residuals, angles)
-    _, matrix, _ = circle_normal_equations(parameters, on_circle, inliers.astype(float))
-    cost = float((residuals[inliers] ** 2).sum())
+    curvature = float(parameters[9])
+    if curvature < 1e-9:
+        return _straight(points[inliers], found.noise)
+    # The information is where the points are on the circle, not where the noise has put them.
+    _, matrix, _ = circle_normal_equations(parameters, circle_places(parameters, angles), inliers.astype(float))
+    cost = float(found.squares @ inliers)
     sigma = noise or max(float(np.sqrt(cost / max(2 * count - _PARAMETERS, 1))), ransac.smallest_noise(points))
     tau = correlation_time(residuals, inliers, 3)
     covariance = sigma**2 * tau * inverted(matrix, 1e-12)
-    curvature = float(parameters[9])
     bend = float(np.sqrt(max(covariance[5, 5], 0.0)))
-    extent = float(np.ptp(points[inliers], axis=0).max())
-    failure = _degenerate(curvature, bend, extent, sigma)
+    failure = _degenerate(curvature, bend, points[inliers], sigma)
     if failure is not None:
         return failure
     radius = 1.0 / curvature
     t, m = parameters[3:6], parameters[6:9]
-    angles = np.unwrap(angles)
+    angles = unwrapped(angles, inliers)
     # Local parameters to tilt along t and m, shift of the centre along t and m.
     jacobian = np.zeros((4, 6))
     jacobian[0, 3], jacobian[1, 2] = 1.0, -1.0
@@ -216,25 +217,23 @@ def _described(points: Array, found: Consensus, noise: float | None) -> CircleFi
     )
 
 
-def _projected(parameters: Array, points: Array, residuals: Array, angles: Array) -> Array:
-    """The points moved onto the circle: the information is there, not in where the noise has put them."""
-    t, m = parameters[3:6], parameters[6:9]
-    axis = np.cross(t, m)
-    outward = np.sin(angles)[:, None] * t - np.cos(angles)[:, None] * m
-    return np.ascontiguousarray(points - residuals[:, :1] * outward - residuals[:, 1:] * axis)
-
-
-def _degenerate(curvature: float, bend: float, extent: float, sigma: float) -> FitFailure | None:
+def _degenerate(curvature: float, bend: float, inner: Array, sigma: float) -> FitFailure | None:
+    extent = float((inner.max(axis=0) - inner.min(axis=0)).max())
     if extent < 6.0 * sigma:
         return FitFailure(
             f"The points stay within {1e3 * extent:.2f} mm, which is noise ({1e3 * sigma:.2f} mm). "
             "Move the joint further."
         )
-    if curvature <= _STRAIGHT * bend or curvature < 1e-9:
-        return FitFailure(
-            f"The points lie on a straight line within their noise ({1e3 * sigma:.2f} mm over {1e3 * extent:.0f} mm): "
-            "no radius can be told. Turn the joint further, or check that it is a turning one."
-        )
+    if curvature <= _STRAIGHT * bend:
+        return _straight(inner, sigma)
     if 1.0 / curvature < _SMALLEST * sigma:
         return FitFailure(f"The points stay within their noise ({1e3 * sigma:.2f} mm). Move the joint further.")
     return None
+
+
+def _straight(inner: Array, sigma: float) -> FitFailure:
+    extent = float(np.ptp(inner, axis=0).max())
+    return FitFailure(
+        f"The points lie on a straight line within their noise ({1e3 * sigma:.2f} mm over {1e3 * extent:.0f} mm): "
+        "no radius can be told. Turn the joint further, or check that it is a turning one."
+    )

@@ -348,3 +348,30 @@ def gated_noise(squares: Array, noise: float, gate: float, usual: float, floor: 
         if steady:
             break
     return noise
+
+
+@compiled
+def circle_places(parameters: Array, angles: Array) -> Array:
+    """Points (n, 3) on a circle (10,) of positive curvature at angles (n,) from its point."""
+    out = np.empty((len(angles), 3))
+    radius = 1.0 / parameters[9]
+    for i in range(len(angles)):
+        along, inward = radius * math.sin(angles[i]), radius * (1.0 - math.cos(angles[i]))
+        for r in range(3):
+            out[i, r] = parameters[r] + along * parameters[3 + r] + inward * parameters[6 + r]
+    return out
+
+
+@compiled
+def unwrapped(angles: Array, used: Mask) -> Array:
+    """Angles (n,) made continuous along the used samples; each other goes to the turn next to its last used one."""
+    out = np.empty(len(angles))
+    last, known = 0.0, False
+    for i in range(len(angles)):
+        value = angles[i]
+        if known:
+            value += 2.0 * math.pi * math.floor((last - value) / (2.0 * math.pi) + 0.5)
+        out[i] = value
+        if used[i]:
+            last, known = value, True
+    return out

@@ -14,8 +14,8 @@ from fitting.noise import chi2_median, chi2_quantile, truncated_mean
 from fitting.result import FitFailure, Mask
 from fitting.se3 import Array
 
-HYPOTHESES = 150
-SUBSET = 200
+HYPOTHESES = 120
+SUBSET = 180
 """Samples on which hypotheses are compared: enough to rank them, and independent of the take's length."""
 QUANTILE = 0.36
 """Share of samples that a hypothesis must explain tightly: a little below the smallest share of inliers accepted."""
@@ -75,7 +75,7 @@ def consensus(
         if number < 0:
             continue
         start = noise or max(float(np.sqrt(value / chi2_quantile(model.freedom, QUANTILE))), floor)
-        starts.append(_optimised(model, parameters[number], subset, start, noise, floor, rounds=2, steps=2))
+        starts.append(_optimised(model, parameters[number], subset, start, noise, floor, rounds=1, steps=3))
     if not starts:
         return FitFailure("No hypothesis fits: the samples are all alike, or not numbers that can be fitted.")
     best = _best(starts, model.freedom)
