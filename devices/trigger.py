@@ -8,16 +8,16 @@ A driver only reports presses; what a press starts or stops is the workflow's bu
 - a key, which the user interface passes on to `KeyTrigger`: a driver never reads the terminal.
 """
 
-import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol
 
 import serial
 
 from devices.clock import HostClock
+from devices.driver import State, ThreadedDriver
 from devices.errors import DeviceError
 from devices.samples import DeviceEvent, Press
 
@@ -60,7 +60,7 @@ class TriggerConfig:
 class TriggerHealth:
     """How the trigger is doing."""
 
-    state: Literal["stopped", "connecting", "listening", "lost", "failed"]
+    state: State
     presses: int
     missed: int
     """Edges that the microcontroller counted and that did not arrive."""
@@ -172,7 +172,7 @@ def _open(config: TriggerConfig) -> Port:
     return port
 
 
-class Trigger:
+class Trigger(ThreadedDriver):
     """A button or pedal on a serial port. `on_press` and `on_event` are called on the driver's thread."""
 
     def __init__(
@@ -184,6 +184,7 @@ class Trigger:
         on_event: Callable[[DeviceEvent], None] | None = None,
         open_port: Callable[[TriggerConfig], Port] = _open,
     ) -> None:
+        super().__init__(f"trigger {config.port}", "trigger")
         self.config = config
         self._clock = clock
         self._on_press = on_press
@@ -192,41 +193,6 @@ class Trigger:
         self._detector = PressDetector(config.debounce_s, config.long_s)
         self._edges = EdgeDecoder()
         self._presses = self._missed = self._repeated = 0
-        self._thread: threading.Thread | None = None
-        self._stopping = threading.Event()
-        self._ready = threading.Event()
-        self._state: Literal["stopped", "connecting", "listening", "lost", "failed"] = "stopped"
-        self._last_error = ""
-
-    def start(self) -> None:
-        """Listen, in a thread of its own."""
-        if self._thread is not None and self._thread.is_alive():
-            return
-        self._stopping.clear()
-        self._ready.clear()
-        self._state = "connecting"
-        self._thread = threading.Thread(target=self._run, name=f"trigger {self.config.port}", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop listening. More than once does no harm."""
-        self._stopping.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
-            self._thread = None
-            self._state = "stopped"
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def wait_ready(self, timeout_s: float) -> None:
-        """Wait until the port is open, at most `timeout_s` real seconds; else `DeviceError` with the reason."""
-        if not self._ready.wait(timeout_s):
-            raise DeviceError(f"No trigger within {timeout_s:g} s. {self._last_error}".rstrip())
 
     def health(self) -> TriggerHealth:
         """How the trigger is doing."""
@@ -295,7 +261,7 @@ class Trigger:
     def _greet(self) -> None:
         if self._state == "lost":
             self._tell("resumed", f"The trigger on {self.config.port} is back.")
-        self._state = "listening"
+        self._state = "streaming"
         self._last_error = ""
         self._ready.set()
 

@@ -195,7 +195,7 @@ class Rig:
 
     def _check_trigger(self, trigger: Trigger) -> DeviceStatus:
         health = trigger.health()
-        problem = "" if health.state == "listening" else health.last_error
+        problem = "" if health.state == "streaming" else health.last_error
         return DeviceStatus("trigger", trigger.config.port, health.state, 0.0, f"{health.presses} presses", problem)
 
 

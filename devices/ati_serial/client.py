@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 import serial
@@ -12,9 +12,9 @@ import serial
 from devices.ati_serial.protocol import BinaryDecoder, Decoder, Reading, TextDecoder
 from devices.buffer import WrenchBuffer
 from devices.clock import HostClock, SequenceClock
+from devices.driver import State, ThreadedDriver
 from devices.errors import DeviceError
 from devices.netft.api import SensorCalibration
-from devices.netft.config import State
 from devices.netft.intake import Columns, Tap
 from devices.samples import DeviceEvent
 
@@ -96,7 +96,7 @@ class AtiSerialHealth:
     last_error: str
 
 
-class AtiSerial:
+class AtiSerial(ThreadedDriver):
     """A CTL controller or a Serial Axia, streaming into `buffer` in newtons and newton metres, sensor frame.
 
     Callbacks run on the receive thread. `tap` gets the bytes as they come in.
@@ -111,6 +111,7 @@ class AtiSerial:
         on_event: Callable[[DeviceEvent], None] | None = None,
         on_wrenches: Columns | None = None,
     ) -> None:
+        super().__init__(f"ati {config.port}", "force/torque samples")
         self.config = config
         self.calibration = config.calibration
         self.buffer = WrenchBuffer(config.capacity)
@@ -121,48 +122,13 @@ class AtiSerial:
         self._dialect = _DIALECTS[config.format]
         self._decoder = self._dialect.decoder()
         self._times = SequenceClock(speed=clock.speed)
-        self._thread: threading.Thread | None = None
-        self._stopping = threading.Event()
-        self._ready = threading.Event()
         self._bias_wanted = threading.Event()
-        self._state: State = "stopped"
         self._received = self._lost = self._invalid = self._reconnects = self._malformed = 0
         self._status = 0
         self._counter: int | None = None
         self._newest_ns = 0
-        self._last_error = ""
 
     # For the caller's thread.
-
-    def start(self) -> None:
-        """Open the port in a thread of its own; `wait_ready` waits for the first reading."""
-        if self._thread is not None and self._thread.is_alive():
-            return
-        self._stopping.clear()
-        self._ready.clear()
-        self._state = "connecting"
-        self._thread = threading.Thread(target=self._run, name=f"ati {self.config.port}", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the stream and the thread. More than once does no harm."""
-        self._stopping.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
-            self._thread = None
-            self._state = "stopped"
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def wait_ready(self, timeout_s: float) -> None:
-        """Wait until readings come, at most `timeout_s` real seconds; else `DeviceError` with the reason."""
-        if not self._ready.wait(timeout_s) or self._state == "failed":
-            raise DeviceError(f"No force/torque samples within {timeout_s:g} s. {self._last_error}".rstrip())
 
     def bias(self) -> None:
         """Ask the sensor to take the present load as zero; the stream pauses for it."""

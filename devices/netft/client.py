@@ -1,15 +1,14 @@
 """The driver of a network force/torque sensor: keeps it streaming, and says when it does not."""
 
-import threading
 import time
 from collections.abc import Callable
-from typing import Self
 
 from devices.buffer import WrenchBuffer
 from devices.clock import HostClock
+from devices.driver import ThreadedDriver
 from devices.errors import DeviceError
 from devices.netft.api import SensorCalibration
-from devices.netft.config import NetFTConfig, NetFTHealth, State
+from devices.netft.config import NetFTConfig, NetFTHealth
 from devices.netft.http import fetch_calibration
 from devices.netft.intake import Columns, Intake, Tap
 from devices.netft.rdt import Command, Request
@@ -29,7 +28,7 @@ _REPEAT_NS = 5_000_000_000
 """Host time that passes before the same warning about the status is given again."""
 
 
-class NetFT:
+class NetFT(ThreadedDriver):
     """A Net F/T box or Ethernet Axia, streaming into `buffer` in newtons and newton metres, sensor frame.
 
     Callbacks run on the receive thread. `tap` gets every datagram of the sensor before it is decoded,
@@ -45,6 +44,7 @@ class NetFT:
         on_event: Callable[[DeviceEvent], None] | None = None,
         on_wrenches: Columns | None = None,
     ) -> None:
+        super().__init__(f"netft {config.host}", "force/torque samples")
         self.config = config
         self.buffer = WrenchBuffer(config.capacity)
         self._clock = clock
@@ -61,50 +61,14 @@ class NetFT:
         if config.calibration is not None:
             self._intake.use(config.calibration, TABLES[config.product or config.calibration.product])
         self._lost_after_s = self._patience_s()
-        self._thread: threading.Thread | None = None
-        self._stopping = threading.Event()
-        self._ready = threading.Event()
-        self._state: State = "stopped"
         self._socket: RdtSocket | None = None
         self._foreign = self._kernel_drops = self._reconnects = self._takeovers = 0
         self._unreachable = False  # whether since the loss something says that the sensor could not be reached
         self._lost_ns = 0
         self._lost_sequence = 0
-        self._last_error = ""
         self._warned_ns: dict[bool, int] = {}
 
     # For the caller's thread.
-
-    def start(self) -> None:
-        """Begin to connect, in a thread of its own; `wait_ready` waits for the first sample."""
-        if self._thread is not None and self._thread.is_alive():
-            return
-        self._stopping.clear()
-        self._ready.clear()
-        self._state = "connecting"
-        self._thread = threading.Thread(target=self._run, name=f"netft {self.config.host}", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the stream and the thread. More than once does no harm."""
-        self._stopping.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
-            self._thread = None
-            self._state = "stopped"
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def wait_ready(self, timeout_s: float) -> None:
-        """Wait until samples come, at most `timeout_s` real seconds; else `DeviceError` with the reason."""
-        if not self._ready.wait(timeout_s) or self._state == "failed":
-            reason = self._last_error or "Nothing was tried: the driver is not started."
-            raise DeviceError(f"No force/torque samples within {timeout_s:g} s. {reason}")
 
     @property
     def calibration(self) -> SensorCalibration:

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from devices.driver import State
 from devices.errors import DeviceError
 from devices.netft.api import SensorCalibration
 from devices.netft.sequencer import Account
 from devices.netft.status import TABLES, Product
-
-State = Literal["stopped", "connecting", "streaming", "lost", "failed"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,7 +120,7 @@ def test_a_microcontroller_on_a_serial_line() -> None:
             os.write(master, encode_edge(True, 6) + encode_edge(False, 7))
             assert told.presses.get(timeout=PATIENCE_S).t_ns > press.t_ns
             health = trigger.health()
-            assert (health.state, health.presses, health.missed) == ("listening", 2, 2)
+            assert (health.state, health.presses, health.missed) == ("streaming", 2, 2)
             trigger.stop()
             trigger.stop()
         assert trigger.health().state == "stopped"
@@ -191,7 +191,7 @@ def test_an_unplugged_port_is_told_and_found_again() -> None:
         ports.put(second)
         assert told.events.get(timeout=PATIENCE_S).kind == "resumed"
         second.looked_at()
-        assert trigger.health().state == "listening"
+        assert trigger.health().state == "streaming"
 
 
 def test_a_missing_port_is_told() -> None:
