@@ -45,7 +45,7 @@ _ASK_AGAIN_S = 0.5
 _SETTLE_S = 1.0
 """Frames wait this long, at most, for names and clock."""
 _MOST_WAITING = 512
-_AT_ONCE = 8
+_AT_ONCE = 4
 """Waiting frames that are taken in with each new datagram, so that none has to wait for all of them."""
 _MOST_TOLD = 64
 _BURST = 16
