@@ -155,11 +155,10 @@ class Controller:
                 pending += os.read(self.master, 1024)
             while b"\r" in pending:
                 command, _, pending = pending.partition(b"\r")
+                echo = b"\r\n" if command[:1] in (b"Q", b"c") else b"\r\n>"
+                os.write(self.master, command + echo)
+                # Only now: whoever waits for the command writes to the same line.
                 self.commands.put(command)
-                if command[:1] in (b"Q", b"c"):
-                    os.write(self.master, command + b"\r\n")
-                else:
-                    os.write(self.master, command + b"\r\n>")
 
     def wait_for(self, command: bytes) -> list[bytes]:
         """All commands up to that one."""
