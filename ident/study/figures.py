@@ -1,13 +1,19 @@
 """Results as figures."""
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from fitting.se3 import Array
 from ident.study.statistics import Summary
+from ident.study.sweep import ARCS_DEG, PARAMETERS, Cell
+from ident.study.tables import number
 from ident.study.thesis import Scored
 
 OURS, THEIRS, PUBLISHED = "#1b6ca8", "#c8553d", "#333333"
@@ -52,3 +58,41 @@ def _panel(ax: Axes, scored: Sequence[Scored], label: str, pick: Callable[[Score
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
+
+
+def save_sweep_figure(cells: Sequence[Cell], path: Path, what: str, title: str) -> None:
+    """Heat maps of error, claimed uncertainty and limit over arc and each parameter; ``what`` angle or position."""
+    unit = "deg" if what == "angle" else "mm"
+    keys = (f"{what}_{unit}", f"claimed_{what}_{unit}", f"limit_{what}_{unit}")
+    heads = ("median error", "claimed (median σ)", "limit: white noise, rigid grip")
+    values = [v for c in cells for k in keys if math.isfinite(v := getattr(c, k)) and v > 0.0]
+    norm = LogNorm(max(min(values), 1e-3), min(max(values), 1e3))
+    figure = Figure(figsize=(10.5, 2.15 * len(PARAMETERS) + 1.0), layout="constrained")
+    axes = figure.subplots(len(PARAMETERS), 3, squeeze=False)
+    for row, parameter in zip(axes, PARAMETERS.values(), strict=True):
+        for ax, key, head in zip(row, keys, heads, strict=True):
+            table = np.array(
+                [
+                    [getattr(c, key) for c in cells if c.parameter == parameter and c.value == value]
+                    for value in parameter.values
+                ]
+            )
+            image = ax.imshow(table, norm=norm, cmap="YlOrRd", aspect="auto")
+            _annotate(ax, table, norm)
+            ax.set_xticks(range(len(ARCS_DEG)), [f"{a:g}°" for a in ARCS_DEG])
+            ax.set_yticks(range(len(parameter.values)), [f"{v:g}" for v in parameter.values])
+            ax.tick_params(length=0, labelsize=8)
+            if row is axes[0]:
+                ax.set_title(head, fontsize=10)
+        row[0].set_ylabel(parameter.title, fontsize=9)
+    for ax in axes[-1]:
+        ax.set_xlabel("arc")
+    figure.colorbar(image, ax=axes, label=f"axis {what} ({'°' if what == 'angle' else 'mm'})", aspect=50, pad=0.01)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+    figure.savefig(path, dpi=120)
+
+
+def _annotate(ax: Axes, table: Array, norm: LogNorm) -> None:
+    for (y, x), value in np.ndenumerate(table):
+        dark = math.isfinite(value) and float(norm(value)) > 0.7
+        ax.text(x, y, number(float(value)), ha="center", va="center", fontsize=8, color="white" if dark else "black")

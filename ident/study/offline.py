@@ -13,7 +13,7 @@ from devices.natnet.descriptions import ModelDef, RigidBodyDescription
 from devices.natnet.messages import Frame, RigidBody
 from devices.natnet.packets import decode, encode
 from devices.natnet.stream import PoseStream
-from devices.sim import Disturbances, load_scene
+from devices.sim import Disturbances, Scene, load_scene
 from devices.sim.measurement import Measured, Rates
 from devices.sim.world import World
 from ident.description import plan_from_tables
@@ -37,9 +37,11 @@ MAX_MEAN_ERROR_M = 0.002
 class OfflineRig:
     """A simulated rig whose packets are handed over directly, as fast as they can be made."""
 
-    def __init__(self, scene: str | Path, seed: int, disturbances: Disturbances | None = None) -> None:
+    def __init__(self, scene: str | Path | Scene, seed: int, disturbances: Disturbances | None = None) -> None:
         self.rates = Rates()
-        self.world = World(load_scene(scene), seed, disturbances or Disturbances(), self.rates)
+        self.world = World(
+            scene if isinstance(scene, Scene) else load_scene(scene), seed, disturbances or Disturbances(), self.rates
+        )
         self._frame = 0
 
     def truth(self) -> dict[str, Any]:
