@@ -101,6 +101,7 @@ _ADVICE = {
     "too_quick": "slower",
     "imprecise": "further, and back",
 }
+_EARLY = ("few_samples", "outliers")
 
 
 def advice(take: TakeLive) -> str:
@@ -113,7 +114,10 @@ def advice(take: TakeLive) -> str:
         return "move it"
     if take.fit.good:
         return "good: go to the end"
-    return _ADVICE.get(take.fit.verdict.findings[0].code, "keep moving")
+    codes = [finding.code for finding in take.fit.verdict.findings]
+    # The rest before a movement counts as samples that do not fit; early in a take that says nothing.
+    first = next((code for code in codes if code not in _EARLY), codes[0])
+    return _ADVICE.get(first, "keep moving")
 
 
 def finished(take: TakeLive) -> bool:

@@ -57,7 +57,7 @@ class LivePlot:
 
     def __enter__(self) -> Self:
         if self._mode != "off":
-            self._note = "plot: window" if self._mode == "window" else f"plot: {self._file}"
+            self._note = "plot: window" if self._mode == "window" else f"plot: {self._file.name}"
             self._thread.start()
         return self
 

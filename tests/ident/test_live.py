@@ -132,6 +132,7 @@ def test_advice_follows_the_most_basic_finding() -> None:
 
     assert said("loose_grip") == "hold it firmly"
     assert said("too_quick") == "slower"
+    assert said("outliers") == "further, and back"
     assert said("a code of tomorrow") == "keep moving"
     assert advice(TakeLive(0, 1.0, 100, 100)) == "move it"
     assert advice(TakeLive(0, 1.0, 100, 100, unseen_s=0.4)) == "markers not seen"

@@ -91,7 +91,7 @@ def test_png_is_refreshed_beside_the_measurement(tmp_path: Path) -> None:
     with LivePlot("png", file) as plot:
         plot.show(state, None)
         wait_for(file.exists)
-        assert plot.note == f"plot: {file}"
+        assert plot.note == "plot: live.png"
         process = plot.process
         assert process is not None
     assert process.returncode == 0
