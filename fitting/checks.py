@@ -110,7 +110,8 @@ def _as_array(take: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
         raise ValueError(f"{name} has the type {array.dtype}: real numbers are needed.")
     if array.ndim != len(shape) + 1 or array.shape[1:] != shape:
         raise ValueError(f"{name} has the shape {array.shape}: (n, {_words(shape)}) is needed.")
-    return np.ascontiguousarray(array, dtype=float)
+    # Read-only arrays would make numba compile everything once more.
+    return np.array(array, dtype=float, order="C")
 
 
 def _words(shape: tuple[int, ...]) -> str:

@@ -7,8 +7,8 @@ import numpy as np
 
 from fitting import checks
 from fitting.agreement import Agreement, agree, moving_poses
-from fitting.joint import Joint, Part, coordinates, fit_joint, turned
-from fitting.motion import CYLINDRICAL, PRISMATIC, Kind, Motion, Take
+from fitting.joint import Joint, Part, absent, coordinates, fit_joint, turned
+from fitting.motion import CYLINDRICAL, PRISMATIC, Kind, Start, Take
 from fitting.result import AxisFit, FitFailure, frozen
 from fitting.se3 import Array
 
@@ -92,34 +92,38 @@ def fitted_joint(
         return checked
     noise = checks.as_noise(noise)
     generator = checks.generator(rng)
-    found: list[Agreement] = []
-    parts = []
-    for samples in checked:
-        if len(samples) < _LEAST:
-            return checks.too_few(len(samples), _LEAST, what)
-        take = Take.of(samples)
-        one = agree(kind, take, noise, generator)
-        if isinstance(one, FitFailure):
-            return one
-        allowed = one.inliers & moving_poses(take)
-        if allowed.sum() < max(_LEAST, 0.25 * len(take)):
-            return FitFailure(
-                f"Only {int(one.inliers.sum())} of {len(take)} poses agree with {what}. Record the take again."
-            )
-        found.append(one)
-        parts.append(Part(take, one.noise, allowed, allowed))
-    return fit_joint(kind, together(found), parts, noise)
-
-
-def together(found: list[Agreement]) -> Motion:
-    """One motion for several takes: the axis of the tightest, the starts of each, turned to the same side."""
+    takes = [Take.of(samples) for samples in checked if len(samples) or len(checked) == 1]
+    tried = [_agreed(kind, take, noise, generator, what) for take in takes]
+    found = [one for one in tried if isinstance(one, Agreement)]
+    if not found:
+        return next(one for one in tried if isinstance(one, FitFailure))
     best = min(found, key=lambda one: one.noise.position / max(int(one.inliers.sum()), 1))
-    starts = []
-    for one in found:
-        start = one.motion.starts[0]
-        flipped = one.motion.axis @ best.motion.axis < 0.0
-        starts.append(type(start)(start.R0, start.p0, -start.q if flipped else start.q))
-    return Motion(best.motion.axis, best.motion.center, tuple(starts), best.motion.pitch)
+    # A take that shows nothing by itself does not spoil the others.
+    pieces = [
+        _piece(one, best, take) if isinstance(one, Agreement) else absent(take)
+        for one, take in zip(tried, takes, strict=True)
+    ]
+    motion = replace(best.motion, starts=tuple(start for start, _ in pieces))
+    return fit_joint(kind, motion, [part for _, part in pieces], noise)
+
+
+def _agreed(kind: Kind, take: Take, noise: float | None, rng: np.random.Generator, what: str) -> Agreement | FitFailure:
+    if len(take) < _LEAST:
+        return checks.too_few(len(take), _LEAST, what)
+    one = agree(kind, take, noise, rng)
+    if isinstance(one, FitFailure):
+        return one
+    inliers = one.inliers & moving_poses(take)
+    if inliers.sum() < max(_LEAST, 0.25 * len(take)):
+        return FitFailure(f"Only {int(inliers.sum())} of {len(take)} poses agree with {what}. Record the take again.")
+    return replace(one, inliers=inliers)
+
+
+def _piece(one: Agreement, best: Agreement, take: Take) -> tuple[Start, Part]:
+    """A take's start, counted about the best axis (which may point the other way), and what is used of it."""
+    start = one.motion.starts[0]
+    flipped = one.motion.axis @ best.motion.axis < 0.0
+    return replace(start, q=-start.q if flipped else start.q), Part(take, one.noise, one.inliers, one.inliers)
 
 
 def zeroed(q: Array, joint: Joint) -> Array:

@@ -115,7 +115,7 @@ def _loose(take: Take, circle: CircleFit | FitFailure, pose: Agreement | None) -
     noise = Noise(circle.noise, pose.noise.orientation if pose else 1.0)
     return Gripped(
         Motion(circle.axis, circle.center, (Start(R0, p0, q),)),
-        Part(take, noise, circle.inliers, np.zeros(len(take), dtype=bool)),
+        Part(take, noise, circle.inliers.copy(), np.zeros(len(take), dtype=bool)),
         "loose",
         circle,
         None,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fitting.agreement import Noise, freedoms, weighed
-from fitting.motion import FARTHEST, Kind, Motion, Solution, Take, measured, solve
+from fitting.motion import FARTHEST, Kind, Motion, Solution, Start, Take, measured, solve
 from fitting.noise import chi2_quantile, correlation_time
 from fitting.ransac import GATE
 from fitting.result import Mask
@@ -25,6 +25,12 @@ class Part:
     noise: Noise
     positions: Mask
     orientations: Mask
+
+
+def absent(take: Take) -> tuple[Start, Part]:
+    """A take that says nothing about the joint: it stays in the results, with none of its samples used."""
+    none = np.zeros(len(take), dtype=bool)
+    return Start(take.R[0], take.p[0], np.zeros((len(take), 2))), Part(take, Noise(1.0, 1.0), none, none.copy())
 
 
 @dataclass(frozen=True)
@@ -182,6 +188,8 @@ def coordinates(kind: Kind, joint: Joint) -> Array:
 def turned(joint: Joint) -> bool:
     """Whether the body turned at all: the spread of its angles against their own noise."""
     for part, start in zip(joint.parts, joint.motion.starts, strict=True):
+        if not part.positions.any():
+            continue
         arm = start.p0 - joint.motion.center
         square = float(arm @ arm - (arm @ joint.motion.axis) ** 2)
         known = square / part.noise.position**2

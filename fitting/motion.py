@@ -121,12 +121,12 @@ def solve(kind: Kind, motion: Motion, takes: list[Take], wp: list[Array], wo: li
     starts = motion.starts
     R, p = _joined([take.R for take in takes]), _joined([take.p for take in takes])
     axis, center, pitch, R0, p0, q, residuals, covariance = solve_takes(
-        motion.axis,
-        motion.center,
-        motion.pitch,
+        _own(motion.axis),
+        _own(motion.center),
+        float(motion.pitch),
         np.array([start.R0 for start in starts]),
         np.array([start.p0 for start in starts]),
-        _joined([start.q for start in starts]),
+        _own(_joined([start.q for start in starts])),
         offsets,
         R,
         p,
@@ -152,13 +152,13 @@ def settled_coordinates(kind: Kind, motion: Motion, take: Take, wp: float, wo: f
     start = motion.starts[0]
     q, residuals = np.empty((len(take), 2)), np.empty((len(take), 6))
     best_coordinates(
-        motion.axis,
-        motion.center,
-        motion.pitch,
+        _own(motion.axis),
+        _own(motion.center),
+        float(motion.pitch),
         kind.turns,
         kind.slides,
-        start.R0,
-        start.p0,
+        _own(start.R0),
+        _own(start.p0),
         take.R,
         take.p,
         q,
@@ -167,6 +167,11 @@ def settled_coordinates(kind: Kind, motion: Motion, take: Take, wp: float, wo: f
         residuals,
     )
     return q, residuals
+
+
+def _own(array: Array) -> Array:
+    """A plain copy: read-only or strided arrays would each make numba compile everything once more."""
+    return np.array(array, dtype=float)
 
 
 def _joined(arrays: list[Array]) -> Array:

@@ -7,8 +7,8 @@ import numpy as np
 
 from fitting import checks
 from fitting.grip import Gripped, gripped
-from fitting.joint import Joint, coordinates, fit_joint, turned
-from fitting.motion import ROTARY, Motion, Take
+from fitting.joint import Joint, absent, coordinates, fit_joint, turned
+from fitting.motion import ROTARY, Motion, Start, Take
 from fitting.result import AxisFit, FitFailure, frozen
 from fitting.se3 import Array
 
@@ -64,25 +64,30 @@ def fit_rotary(
         return checked
     noise = checks.as_noise(noise)
     generator = checks.generator(rng)
-    found: list[Gripped] = []
-    for poses_of_take in checked:
-        if len(poses_of_take) < _LEAST:
-            return checks.too_few(len(poses_of_take), _LEAST, "a rotary joint")
-        one = gripped(Take.of(poses_of_take), noise, generator)
-        if isinstance(one, FitFailure):
-            return one
-        found.append(one)
-    if len(found) == 1 and found[0].circle is not None and found[0].grip == "loose":
-        return _from_circle(found[0], checked[0])
-    if len(found) == 1 and found[0].joint is not None:
-        return _described(found[0].joint, found[0].grip)
+    takes = [Take.of(samples) for samples in checked]
+    tried = [
+        gripped(take, noise, generator) if len(take) >= _LEAST else checks.too_few(len(take), _LEAST, "a rotary joint")
+        for take in takes
+    ]
+    found = [one for one in tried if isinstance(one, Gripped)]
+    if not found:
+        return next(one for one in tried if isinstance(one, FitFailure))
+    if len(takes) == 1:
+        alone = found[0]
+        return _from_circle(alone, checked[0]) if alone.joint is None else _described(alone.joint, alone.grip)
     best = min(found, key=lambda one: one.uncertainty)
-    motion = Motion(best.motion.axis, best.motion.center, tuple(_toward(one, best) for one in found))
-    joint = fit_joint(ROTARY, motion, [one.part for one in found], noise)
+    # A take that shows nothing by itself does not spoil the others.
+    pieces = [
+        (_toward(one, best), one.part) if isinstance(one, Gripped) else absent(take)
+        for one, take in zip(tried, takes, strict=True)
+        if len(take)
+    ]
+    motion = Motion(best.motion.axis, best.motion.center, tuple(start for start, _ in pieces))
+    joint = fit_joint(ROTARY, motion, [part for _, part in pieces], noise)
     return _described(joint, _together([one.grip for one in found]))
 
 
-def _toward(one: Gripped, best: Gripped) -> Any:
+def _toward(one: Gripped, best: Gripped) -> Start:
     """A take's start; its angles are counted about the best axis, which may point the other way."""
     start = one.motion.starts[0]
     return replace(start, q=-start.q) if one.motion.axis @ best.motion.axis < 0.0 else start

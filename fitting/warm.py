@@ -15,7 +15,7 @@ def warm_up() -> None:
     from fitting.rotary import fit_rotary
     from fitting.synthetic import joint_poses
 
-    scene = joint_poses(0, turn=1.0, slide=0.0, radius=0.3, n=80)
+    scene = joint_poses(0, turn=1.0, slide=0.0, radius=0.3, n=200)
     fit_line(scene.points)
     fit_circle(np.ascontiguousarray(scene.points))
     fit_rotary(scene.poses)
