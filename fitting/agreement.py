@@ -79,7 +79,7 @@ def agree(
         noise = Noise(float(np.broadcast_to(p_scale, len(axes))[j]), float(np.broadcast_to(o_scale, len(axes))[j]))
         R0, p0 = take.R[chosen[j]], take.p[chosen[j]]
         motion = Motion(axes[j], centers[j], (Start(R0, p0, np.zeros((len(small), 2))),))
-        found.append(optimised(kind, small, motion, noise, given, floor, rounds=3, steps=3))
+        found.append(optimised(kind, small, motion, noise, given, floor, rounds=2, steps=3))
     best = _best(found)
     start = best.motion.starts[0]
     motion = replace(best.motion, starts=(replace(start, q=np.zeros((len(take), 2))),))
@@ -170,9 +170,11 @@ def estimated(
     given: tuple[float | None, float | None],
     floor: Noise,
 ) -> Noise:
-    """Noise from the medians of the inliers' squared residuals of position (m²) and orientation (rad²)."""
+    """Noise from the medians of the inliers' squared residuals, position (m²) and orientation (rad²), reordered."""
+    from fitting.order import median
+
     p_free, o_free = freedoms(kind, motion, noise)
-    p_square, o_square = float(np.median(p_squares)) / _median(p_free), float(np.median(o_squares)) / _median(o_free)
+    p_square, o_square = median(p_squares) / _median(p_free), median(o_squares) / _median(o_free)
     return Noise(
         given[0] or max(math.sqrt(p_square), floor.position),
         given[1] or max(math.sqrt(o_square), floor.orientation),

@@ -23,7 +23,7 @@ _STRAIGHT = 3.0
 """Below so many standard deviations of curvature the arc cannot be told from a straight line."""
 _STEADY = 500
 """Who is in counts as settled when not more than one sample in so many changes."""
-_SHORT = 1.0
+_SHORT = 0.6
 """Extent over radius below which an arc is short."""
 _SMALLEST = 8.0
 """Below so many standard deviations of noise a radius is the size of the noise itself."""
