@@ -1,5 +1,7 @@
 """``rig.toml``: the devices of a lab with their addresses, and what counts as a good take."""
 
+import copy
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -112,6 +114,24 @@ def load_rig(path: Path) -> RigConfig:
     if problems:
         raise file.refuse(problems)
     return config
+
+
+def recorded_config(data: Mapping[str, Any]) -> RigConfig:
+    """Configuration from a session; fields that another version knew and this one does not are left out."""
+    try:
+        return RigConfig.model_validate(data)
+    except ValidationError as error:
+        known = copy.deepcopy(dict(data))
+        for item in error.errors():
+            if item["type"] == "extra_forbidden":
+                _remove(known, item["loc"])
+        return RigConfig.model_validate(known)
+
+
+def _remove(data: dict[str, Any], path: tuple[int | str, ...]) -> None:
+    for key in path[:-1]:
+        data = data[str(key)]
+    del data[str(path[-1])]
 
 
 def _sentence(item: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ident.config import RigConfig
+from ident.config import RigConfig, recorded_config
 from ident.errors import IdentError
 from ident.takes import TakeData, take_data
 from ident.workflow.events import event_from_dict
@@ -30,7 +30,10 @@ def recorded_rig(session: Session) -> RigConfig:
     document = session.documents().get("rig")
     if document is None:
         raise IdentError(f"{session.path} does not say with which rig it was recorded.")
-    return RigConfig.model_validate(document["config"])
+    try:
+        return recorded_config(document["config"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise IdentError(f"{session.path} describes its rig in a way that cannot be read: {error}.") from None
 
 
 def _data(session: Session, config: RigConfig, t0_ns: int, t1_ns: int) -> TakeData:
