@@ -8,7 +8,7 @@ import numpy as np
 
 from calibration.tip import TipLimits
 from fitting import FitFailure
-from ident.identify import SEED, node_of, parent_frame, solve_node, tip_frame
+from ident.identify import SEED, Unsolved, node_of, parent_frame, solve_node, tip_frame
 from ident.joints import Rotary
 from ident.joints.node import Node
 from ident.live.status import LiveFit
@@ -45,7 +45,8 @@ def live_fit(
     seen = replace(state, takes=(*state.takes[:-1], now))
     solved = solve_node(seen, take.target.node, {**others, take.id: running}, limits, looks_like=looks_like)
     if isinstance(solved, FitFailure):
-        return LiveFit("", refused(solved.reason), samples=running.measured)
+        verdict = solved.verdict if isinstance(solved, Unsolved) else refused(solved.reason)
+        return LiveFit("", verdict, samples=running.measured)
     return replace(_of_node(solved.node, solved.verdict), looks_like=solved.looks_like)
 
 

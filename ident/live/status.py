@@ -97,6 +97,8 @@ _ADVICE = {
     "short_arc": "open it further",
     "short_travel": "pull it further",
     "outliers": "move only this joint",
+    "slipped": "redo: the grip slipped",
+    "strayed": "move only this joint",
     "loose_grip": "hold it firmly",
     "too_quick": "slower",
     "imprecise": "further, and back",
