@@ -22,6 +22,8 @@ from ident.workflow.state import Phase, State, Take
 
 POINTS = 250
 """Points of each finished take that are drawn."""
+GAP_S = 0.2
+"""Seconds without samples that are shown as a gap, where the samples are not thinner anyway."""
 _DARK, _SOFT, _LOST = "#222a35", "#5b6472", "#c0392b"
 _AXES = ("#c0392b", "#17876a", "#1f6fb4")
 
@@ -181,7 +183,7 @@ def _losses(track: Track) -> list[tuple[float, str]]:
     steps = np.diff(track.t_ns)
     if len(steps) < 3:
         return []
-    at = np.flatnonzero(steps > max(5.0 * float(np.median(steps)), 2e8))
+    at = np.flatnonzero(steps > max(5.0 * float(np.median(steps)), GAP_S * 1e9))
     return [((int(track.t_ns[i]) - track.take.t0_ns) * 1e-9, "lost") for i in at[:5]]
 
 
@@ -247,6 +249,11 @@ def draw_torque(ax: Any, snapshot: Snapshot) -> None:
 
 
 def _lines(ax: Any, t: Array, values: Array, names: tuple[str, ...]) -> None:
+    steps = np.diff(t)
+    if len(steps):
+        # A gap is shown as a gap: no line where nothing was measured.
+        gaps = np.flatnonzero(steps > max(5.0 * float(np.median(steps)), GAP_S)) + 1
+        t, values = np.insert(t, gaps, np.nan), np.insert(values, gaps, np.nan, axis=0)
     for column, (name, color) in enumerate(zip(names, _AXES, strict=True)):
         if len(t):
             ax.plot(t, values[:, column], color=color, linewidth=1.1, label=name)
