@@ -66,11 +66,8 @@ def _thesis(args: argparse.Namespace) -> int:
     write_csv(args.out / "thesis.csv", thesis_rows(scored), about)
     save_thesis_figure(scored, args.out / "thesis.png", f"Errors over {args.trials} trials, seed {args.seed}")
     print(text)
-    worse = not_better(scored)
-    for line in worse:
-        print(f"not better: {line}")
     print(f"Table, CSV and figure are in {args.out}/ (thesis.md, thesis.csv, thesis.png).")
-    return 1 if worse else 0
+    return 1 if not_better(scored) else 0
 
 
 def _sweep(args: argparse.Namespace) -> int:

@@ -69,7 +69,7 @@ def save_sweep_figure(cells: Sequence[Cell], path: Path, what: str, title: str) 
     norm = LogNorm(max(min(values), 1e-3), min(max(values), 1e3))
     figure = Figure(figsize=(10.5, 2.15 * len(PARAMETERS) + 1.0), layout="constrained")
     axes = figure.subplots(len(PARAMETERS), 3, squeeze=False)
-    for row, parameter in zip(axes, PARAMETERS.values(), strict=True):
+    for index, (row, parameter) in enumerate(zip(axes, PARAMETERS.values(), strict=True)):
         for ax, key, head in zip(row, keys, heads, strict=True):
             table = np.array(
                 [
@@ -82,7 +82,7 @@ def save_sweep_figure(cells: Sequence[Cell], path: Path, what: str, title: str) 
             ax.set_xticks(range(len(ARCS_DEG)), [f"{a:g}°" for a in ARCS_DEG])
             ax.set_yticks(range(len(parameter.values)), [f"{v:g}" for v in parameter.values])
             ax.tick_params(length=0, labelsize=8)
-            if row is axes[0]:
+            if not index:
                 ax.set_title(head, fontsize=10)
         row[0].set_ylabel(parameter.title, fontsize=9)
     for ax in axes[-1]:

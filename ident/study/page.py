@@ -18,8 +18,9 @@ that it published: near 1 the simulation is as hard as its reality, above 1 hard
   identifications in which the operator follows the advice: where the verdict was not good, a second take was made, and
   its method was given the same takes.
 - “No RANSAC” is plain least squares for its method. Ours has no such mode: our robust fit stands there again.
-- Its axis **positions** were compared with points that a hand-held probe took on the bars' surfaces. No simulated
-  movement contains the error of that ruler, so its method comes out far better here than published.
+- Its axis **positions** were compared with points that a hand-held probe took on the bars' surfaces. We think that the
+  error of that ruler is in the published figures; no simulated movement contains it, and its method comes out better
+  here than published.
 - How its 2-DoF handles were fitted is not said; we take the line of the tip for the direction and the circle of the
   tracked point for the place. Its line is regressed on the coordinate of largest extent rather than on z.
 

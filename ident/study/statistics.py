@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 @dataclass(frozen=True)
 class Errors:
-    """One estimated axis against the truth; NaN where there is nothing to compare, None where there is no fit."""
+    """One estimated axis against the truth; NaN where there is nothing to compare, infinite where there is no fit."""
 
     angle_deg: float
     position_mm: float

@@ -75,7 +75,25 @@ def thesis_markdown(scored: Sequence[Scored]) -> str:
         if placed:
             parts.append("Axis position, millimetres:\n")
             parts.append(markdown(_HEAD, (_position_cells(s) for s in placed)))
+    parts += ["### What our verdicts said\n", markdown(_VERDICTS, (_verdict_cells(s) for s in scored))]
+    worse = not_better(scored)
+    told = "\n".join(f"- {line}" for line in worse) if worse else "None."
+    parts.append(f"### Rows in which ours is not the best\n\n{told}\n")
     return "\n".join(parts)
+
+
+_VERDICTS = ("", "first take not good", "claimed axis σ (°)", "claimed position σ (mm)", "no fit")
+
+
+def _verdict_cells(s: Scored) -> list[str]:
+    placed = s.ours_position.n > 0
+    return [
+        s.row.title,
+        f"{100.0 * s.asked_again:.0f} %",
+        number(s.claimed_angle),
+        number(s.claimed_position) if placed else "–",
+        str(s.ours_failed),
+    ]
 
 
 def _angle_cells(s: Scored) -> list[str]:

@@ -16,6 +16,7 @@ import numpy as np
 from fitting import FitFailure
 from fitting.se3 import Array
 from ident.identify import build_tree, solve_node
+from ident.joints.node import Node
 from ident.study import source_method as source
 from ident.study.offline import OfflineRig, Outcome, content, identify
 from ident.study.statistics import Errors, Summary, line_errors
@@ -182,7 +183,8 @@ def run_trial(task: Task) -> dict[str, Any]:
     plan = _part(rig.plan(), experiment.nodes)
     done = identify(rig, style=experiment.style, plan=plan, operator=answer if experiment.complete else content)
     truth = {item["name"]: item for item in (*rig.truth()["joints"], *rig.truth()["handles"])}
-    ours = {r.name: Errors(r.axis_error_deg, r.position_error_mm) for r in compare(build_tree(done.state), rig.truth())}
+    tree = build_tree(done.state)
+    ours = {r.name: Errors(r.axis_error_deg, r.position_error_mm) for r in compare(tree, rig.truth())}
     rng = np.random.default_rng(task.trial_seed)
     screws, bar = (_takes(done, target) for target in CALIBRATION)
     tip = source.find_tip(screws, bar, rng)
@@ -191,11 +193,12 @@ def run_trial(task: Task) -> dict[str, Any]:
         if row.experiment != task.experiment:
             continue
         item, movement = truth[row.node], Target("movement", row.node)
-        mine = _uncalibrated(done, row.node, item) if row.variant == "body" else ours[row.node]
+        mine, claimed = ours[row.node], _claimed(tree.nodes.get(row.node))
+        if row.variant == "body":
+            mine, claimed = _uncalibrated(done, row.node, item)
         theirs = _theirs(_takes(done, movement), tip, item, row.variant, rng)
         takes = sum(take.target == movement for take in done.state.takes)
         again = takes > 1 or not _good(done.state, row.node)
-        claimed = _claimed(done.state, row.node)
         found[row.key] = {"ours": plain(mine), "theirs": plain(theirs), "claimed": plain(claimed), "again": again}
     return found
 
@@ -220,20 +223,21 @@ def _good(state: State, node: str) -> bool:
     return result is not None and result.verdict.good
 
 
-def _claimed(state: State, node: str) -> Errors:
+def _claimed(node: Node | None) -> Errors:
     """Standard deviations that our fit claims."""
-    found = build_tree(state).nodes.get(node)
-    evidence = found.evidence if found is not None else None
+    evidence = node.evidence if node is not None else None
     if evidence is None:
         return Errors(math.nan, math.nan)
     return Errors(math.degrees(evidence.axis_std), 1e3 * evidence.position_std)
 
 
-def _uncalibrated(done: Outcome, node: str, item: Mapping[str, Any]) -> Errors | None:
+def _uncalibrated(done: Outcome, node: str, item: Mapping[str, Any]) -> tuple[Errors, Errors]:
+    """Errors and claims of our fit to the tracked body's own frame."""
     solved = solve_node(replace(done.state, calibration=None), node, done.data, QualityLimits())
     if isinstance(solved, FitFailure):
-        return None
-    return line_errors(solved.node.origin[:3, 2], solved.node.origin[:3, 3], item)
+        return Errors(math.inf, math.inf), _claimed(None)
+    found = solved.node
+    return line_errors(found.origin[:3, 2], found.origin[:3, 3], item), _claimed(found)
 
 
 def _theirs(bodies: Array, tip: Array, item: Mapping[str, Any], variant: str, rng: np.random.Generator) -> Errors:
@@ -248,8 +252,8 @@ def _theirs(bodies: Array, tip: Array, item: Mapping[str, Any], variant: str, rn
     return line_errors(axis.direction, axis.point, item)
 
 
-def plain(errors: Errors | None) -> list[float | None] | None:
-    """As JSON, which has no NaN; a missing node is no fit."""
-    if errors is None or math.isinf(errors.angle_deg):
+def plain(errors: Errors) -> list[float | None] | None:
+    """As JSON, which has no NaN; an infinite error is no fit."""
+    if math.isinf(errors.angle_deg):
         return None
     return [value if math.isfinite(value) else None for value in (errors.angle_deg, errors.position_mm)]

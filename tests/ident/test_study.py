@@ -116,7 +116,7 @@ def test_thesis_writes_tables_and_figure(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(thesis, "EXPERIMENTS", {"bar once": thesis.EXPERIMENTS["bar once"]})
     status = main(["study", "thesis", "--trials", "2", "--seed", "3", "--out", str(tmp_path)])
     out = capsys.readouterr().out
-    assert status == (1 if "not better:" in out else 0)
+    assert status == (0 if "None." in out else 1)
     assert {p.name for p in Path(tmp_path).iterdir()} == {"thesis.md", "thesis.csv", "thesis.png", "trials"}
     assert "seed 3" in (tmp_path / "thesis.md").read_text()
 
