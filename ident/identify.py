@@ -15,11 +15,12 @@ from ident.joints import Joint, joint_types
 from ident.joints.node import Node as ModelNode
 from ident.model.convert import node_from_data, node_to_data
 from ident.model.schema import NodeData
-from ident.takes import TakeData, peak_speed
+from ident.observing import farthest_off, observe, observe_unfitted
+from ident.takes import TakeData
 from ident.tree import KinematicTree
 from ident.workflow.plan import ROOT
 from ident.workflow.plan import Node as PlannedNode
-from ident.workflow.quality import Observation, QualityLimits, Verdict, assess
+from ident.workflow.quality import QualityLimits, Verdict, assess
 from ident.workflow.state import CALIBRATION, State, Take, Target
 
 SEED = 7
@@ -44,6 +45,13 @@ class Solution:
     ended_at: float
     looks_like: str = ""
     """The joint type that explains the takes best, where they tell."""
+
+
+@dataclass(frozen=True)
+class Unsolved(FitFailure):
+    """Takes to which nothing could be fitted, and what was wrong with them."""
+
+    verdict: Verdict
 
 
 def tip_frame(state: State) -> Array:
@@ -137,20 +145,18 @@ def solve_node(
     tree = build_tree(state)
     tip2body = tip_frame(state)
     seen = [inverse(_parent_frame(tree, planned, dict(t.places))) @ data[t.id].tip(tip2body) for t in takes]
+    measured = [data[t.id] for t in takes]
+    tip_known = state.calibration is not None
     kind, best = _kind(planned, seen, looks_like)
-    fitted = {**joint_types(), **handle_types()}[kind].fit(
-        seen,
-        name=name,
-        parent=planned.parent,
-        noise=noise,
-        rng=np.random.default_rng(SEED),
-        **_options(planned),
-    )
+    fitted = _fit(planned, kind, seen, noise)
     if isinstance(fitted, FitFailure):
-        return fitted
+        unfitted = observe_unfitted(kind, measured, seen, fitted.reason, tip_known=tip_known)
+        return Unsolved(fitted.reason, assess(unfitted, limits))
+    if best not in ("", kind) and tip_known and _strays(_fit(planned, best, seen, noise), measured, seen, limits):
+        best = ""
     node = _limits_by_hand(state, fitted, tree, planned, data, tip2body)
     last = node.trace([seen[-1]])
-    assessed = assess(_observe(node, [data[t.id] for t in takes], best), limits)
+    assessed = assess(observe(node, measured, seen, best, tip_known=tip_known), limits)
     return Solution(
         node=node.with_evidence(
             measured_at=_configuration(tree, dict(takes[-1].places)),
@@ -161,6 +167,25 @@ def solve_node(
         ended_at=float(last[-1]) if node.dof == 1 and len(last) else 0.0,
         looks_like=best or (node.kind if planned.kind == "auto" else ""),
     )
+
+
+def _fit(planned: PlannedNode, kind: str, seen: Sequence[Array], noise: float | None) -> ModelNode | FitFailure:
+    fitted: ModelNode | FitFailure = {**joint_types(), **handle_types()}[kind].fit(
+        seen,
+        name=planned.name,
+        parent=planned.parent,
+        noise=noise,
+        rng=np.random.default_rng(SEED),
+        **_options(planned),
+    )
+    return fitted
+
+
+def _strays(
+    other: ModelNode | FitFailure, takes: Sequence[TakeData], seen: Sequence[Array], limits: QualityLimits
+) -> bool:
+    """Whether another type does not explain the whole movement either: then it is not proposed."""
+    return isinstance(other, FitFailure) or farthest_off(other, takes, seen) * 1e3 > limits.max_off_path_mm
 
 
 def parent_frame(state: State, take: Take) -> Array:
@@ -225,26 +250,3 @@ def _limits_by_hand(
         ends.append(float(np.median(node.trace([poses]))) if len(poses) else node.limits[0][index])
     lower, upper = sorted(ends)
     return node.with_limits(lower, upper)
-
-
-def _observe(node: ModelNode, takes: Sequence[TakeData], best: str) -> Observation:
-    evidence = node.evidence
-    if evidence is None:
-        raise ValueError(f"{node.name} was not fitted")
-    spans = dict(zip((c.name for c in node.coordinates), (hi - lo for lo, hi in node.limits), strict=True))
-    has_position = node.kind != "prismatic"
-    return Observation(
-        kind=node.kind,
-        samples=evidence.samples,
-        measured=sum(t.measured for t in takes),
-        inliers=evidence.inliers,
-        longest_loss_s=max(t.longest_loss_s for t in takes),
-        axis_std=evidence.axis_std if node.dof else math.nan,
-        position_std=evidence.position_std if has_position else math.nan,
-        arc=spans.get("turn", math.nan),
-        travel=spans.get("slide", math.nan),
-        grip=evidence.grip or "rigid",
-        speed=max(peak_speed(t) for t in takes),
-        duration_s=min((t.t_ns[-1] - t.t_ns[0]) * 1e-9 if t.measured else 0.0 for t in takes),
-        best_kind=best,
-    )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from fitting import FitFailure
-from ident.identify import node_record, solve_calibration, solve_node
+from ident.identify import Unsolved, node_record, solve_calibration, solve_node
 from ident.takes import TakeData
 from ident.workflow import events as ev
 from ident.workflow.machine import step
@@ -32,6 +32,8 @@ def fitted_event(
 ) -> ev.Event:
     """Fit a node and say so as the workstation does."""
     solved = solve_node(state, node, data, limits)
+    if isinstance(solved, Unsolved):
+        return ev.Failed(t_ns=t_ns, work=work, reason=solved.reason, verdict=solved.verdict.to_dict())
     if isinstance(solved, FitFailure):
         return ev.Failed(t_ns=t_ns, work=work, reason=solved.reason)
     return ev.Fitted(

@@ -193,6 +193,8 @@ class Failed(Event):
 
     work: int
     reason: str
+    verdict: dict[str, Any] = field(default_factory=dict)
+    """What was wrong with the takes, where that could be told (a Verdict as plain data)."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Was the take good enough? Limits with their unit and reason, and a verdict in words with the remedy."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -23,8 +23,18 @@ class QualityLimits:
     position_std_mm: float = _limit(1.6, "mm", "three times this stays within 5 mm, the width of a finger pad")
     min_samples: float = _limit(120.0, "samples", "one second at 120 Hz")
     min_arc_deg: float = _limit(12.0, "°", "a shorter arc does not tell a hinge from a slide")
+    min_bow_mm: float = _limit(5.0, "mm", "a path straighter than this shows no axis by itself")
     min_travel_mm: float = _limit(40.0, "mm", "a shorter slide does not tell its direction to 1°")
-    max_outlier_share: float = _limit(0.35, "share", "more thrown away means that another movement was made")
+    min_handle_turn_deg: float = _limit(12.0, "°", "a gripper that turns less does not show the bar's axis")
+    min_handle_slide_mm: float = _limit(12.0, "mm", "less is the play of a grip, not a slide from end to end")
+    max_outlier_share: float = _limit(0.5, "share", "where most is thrown away, another movement was made")
+    max_off_path_mm: float = _limit(15.0, "mm", "a loose mechanism gives way by up to 13 mm, another joint by more")
+    max_off_handle_mm: float = _limit(6.0, "mm", "a gripper on a bar stays on it to 2 mm, unless the part moves")
+    max_swing_deg: float = _limit(50.0, "° in all", "a firm grip may turn once by 15°, a loose one swings to and fro")
+    max_jump_deg: float = _limit(
+        6.0, "° in 70 ms", "joints that shake turn the gripper by up to 3°, a slip by 8° and more"
+    )
+    max_jump_mm: float = _limit(30.0, "mm in 70 ms", "joints that stick and jump make up to 20 mm")
     max_loss_s: float = _limit(0.5, "s", "a longer gap may hide an end stop or a slip")
     max_speed_m_s: float = _limit(2.5, "m/s", "faster than this, the frames lie two centimetres apart")
     min_duration_s: float = _limit(2.0, "s", "a quicker movement shakes the part and blurs its ends")
@@ -54,6 +64,18 @@ class Observation:
     """Length of the shortest take in seconds."""
     best_kind: str = ""
     """What the data look like, where that is known and differs from ``kind``."""
+    jump_m: float = 0.0
+    """Largest sudden step of the tip in metres; 0 where steps are part of the movement."""
+    jump_rad: float = 0.0
+    """Largest sudden turn of the gripper in radians; 0 where such turns are part of the movement."""
+    swing: float = math.nan
+    """Radians that the gripper swung to and fro on the part, summed; NaN where it is meant to turn."""
+    off_path: float = math.nan
+    """Metres by which the tip went to and fro beside the path; NaN where the tip is not known."""
+    bow: float = math.nan
+    """Metres by which the path is bent, where there is no fit that gives an arc."""
+    failure: str = ""
+    """Why there is no fit; empty where there is one."""
 
 
 @dataclass(frozen=True)
@@ -108,16 +130,37 @@ def refused(reason: str) -> Verdict:
 
 
 def assess(seen: Observation, limits: QualityLimits) -> Verdict:
-    """Compare an observation with the limits; every finding at once, the most basic first."""
-    findings = tuple(
-        finding
-        for check in (_samples, _tracking, _kind, _extent, _outliers, _grip, _speed, _precision)
-        if (finding := check(seen, limits)) is not None
-    )
-    return Verdict(summary=_summary(seen), findings=findings)
+    """Compare an observation with the limits: what went wrong in the movement, the most basic first.
+
+    Where nothing of that kind is found, what the fit itself complains about. Its complaints are consequences, and
+    would only hide the cause from an operator who reads one line.
+    """
+    causes = _found((_tracking, _extent, _speed, _slip, _stray, _kind, _grip), seen, limits)
+    hidden = {code for finding in causes for code in _EXPLAINS.get(finding.code, ())}
+    findings = tuple(f for f in causes if f.code not in hidden)
+    complaints = (_samples, _outliers, _harmful_grip, _precision, _failure)
+    return Verdict(_summary(seen), findings or _found(complaints, seen, limits))
+
+
+_EXPLAINS = {
+    "short_arc": ("other_type", "loose_grip"),
+    "short_travel": ("other_type", "loose_grip"),
+    "too_quick": ("slipped",),
+    "slipped": ("strayed", "other_type", "loose_grip"),
+    "strayed": ("other_type",),
+}
+"""What one fault makes look like another: the first is told, the others are not."""
+
+
+def _found(
+    checks: tuple[Callable[[Observation, QualityLimits], Finding | None], ...], seen: Observation, limits: QualityLimits
+) -> tuple[Finding, ...]:
+    return tuple(finding for check in checks if (finding := check(seen, limits)) is not None)
 
 
 def _summary(seen: Observation) -> str:
+    if seen.failure:
+        return "No fit."
     parts: list[str] = []
     if math.isfinite(seen.arc):
         parts.append(f"{math.degrees(seen.arc):.1f}° of turn")
@@ -163,13 +206,24 @@ def _kind(seen: Observation, _: QualityLimits) -> Finding | None:
 
 
 def _extent(seen: Observation, limits: QualityLimits) -> Finding | None:
+    if seen.kind in STILL_KINDS:
+        return None
     turned = math.degrees(seen.arc) if math.isfinite(seen.arc) else math.inf
     slid = seen.travel * 1e3 if math.isfinite(seen.travel) else math.inf
+    bow = seen.bow * 1e3 if math.isfinite(seen.bow) else math.inf
+    if seen.kind not in ("rotary", "prismatic"):
+        return _handle_extent(turned, slid, limits)
     if seen.kind == "rotary" and turned < limits.min_arc_deg:
         return Finding(
             "short_arc",
             f"The arc of {turned:.1f}° is too short; {limits.min_arc_deg:.0f}° are needed.",
             "Open it further.",
+        )
+    if seen.kind == "rotary" and bow < limits.min_bow_mm:
+        return Finding(
+            "short_arc",
+            f"The path of {slid:.0f} mm is bent by {bow:.1f} mm only, too little to show its axis by itself.",
+            "Open it further, and hold the gripper firmly.",
         )
     if seen.kind == "prismatic" and slid < limits.min_travel_mm:
         return Finding(
@@ -180,7 +234,50 @@ def _extent(seen: Observation, limits: QualityLimits) -> Finding | None:
     return None
 
 
+def _handle_extent(turned: float, slid: float, limits: QualityLimits) -> Finding | None:
+    if turned < limits.min_handle_turn_deg:
+        return Finding(
+            "short_arc",
+            f"The gripper turned by {turned:.1f}° about the handle; {limits.min_handle_turn_deg:.0f}° are needed.",
+            "Turn it as far as it goes both ways.",
+        )
+    if slid < limits.min_handle_slide_mm:
+        return Finding(
+            "short_travel",
+            f"The gripper slid by {slid:.0f} mm along the handle; {limits.min_handle_slide_mm:.0f} mm are needed.",
+            "Slide it from end to end.",
+        )
+    return None
+
+
+def _slip(seen: Observation, limits: QualityLimits) -> Finding | None:
+    turned, moved = math.degrees(seen.jump_rad), seen.jump_m * 1e3
+    if turned <= limits.max_jump_deg and moved <= limits.max_jump_mm:
+        return None
+    return Finding(
+        "slipped",
+        f"The grip slipped: it jumped by {moved:.0f} mm and {turned:.0f}° at once.",
+        "Clamp it firmly and measure again.",
+    )
+
+
+def _stray(seen: Observation, limits: QualityLimits) -> Finding | None:
+    joint = seen.kind in ("rotary", "prismatic")
+    most = limits.max_off_path_mm if joint or seen.kind in STILL_KINDS else limits.max_off_handle_mm
+    off = seen.off_path * 1e3
+    if not off > most:
+        return None
+    what = "It moved" if seen.kind in STILL_KINDS else "The movement strayed into another direction"
+    return Finding(
+        "strayed",
+        f"{what} by {off:.0f} mm; up to {most:.0f} mm is good.",
+        "Move only this joint." if joint else "Let the part rest, and move only the gripper on it.",
+    )
+
+
 def _outliers(seen: Observation, limits: QualityLimits) -> Finding | None:
+    if seen.failure:
+        return None
     share = 1.0 - seen.inliers / max(seen.samples, 1)
     if share <= limits.max_outlier_share:
         return None
@@ -192,14 +289,18 @@ def _outliers(seen: Observation, limits: QualityLimits) -> Finding | None:
 
 
 def _grip(seen: Observation, limits: QualityLimits) -> Finding | None:
-    imprecise = _precision(seen, limits) is not None
-    if seen.grip == "rigid" or not imprecise:
+    swing = math.degrees(seen.swing)
+    if not swing > limits.max_swing_deg:
         return None
-    return Finding(
-        "loose_grip",
-        f"The grip turned in the hand (grip: {seen.grip}).",
-        "Clamp it firmly and measure again.",
-    )
+    reason = f"The grip turned to and fro in the hand, by {swing:.0f}° in all."
+    return Finding("loose_grip", reason, "Clamp it firmly and measure again.")
+
+
+def _harmful_grip(seen: Observation, limits: QualityLimits) -> Finding | None:
+    if seen.grip == "rigid" or _precision(seen, limits) is None:
+        return None
+    reason = f"The grip turned in the hand, which leaves the axis known to ± {math.degrees(seen.axis_std):.2f}°."
+    return Finding("loose_grip", reason, "Clamp it firmly and measure again.")
 
 
 def _speed(seen: Observation, limits: QualityLimits) -> Finding | None:
@@ -224,3 +325,7 @@ def _precision(seen: Observation, limits: QualityLimits) -> Finding | None:
         "Add a take, with a longer movement and a firm grip.",
         again="add",
     )
+
+
+def _failure(seen: Observation, _: QualityLimits) -> Finding | None:
+    return Finding("no_fit", seen.failure, "") if seen.failure else None

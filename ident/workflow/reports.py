@@ -81,7 +81,7 @@ def failed(state: State, event: ev.Failed) -> Outcome:
     """A calculation gave nothing."""
     if not _awaited(state, event.work, state.waiting):
         return state, ()
-    verdict = refused(event.reason)
+    verdict = Verdict.from_dict(event.verdict) if event.verdict else refused(event.reason)
     if state.target is not None and not state.target.node:
         state = replace(state, calibration_verdict=verdict)
     return replace(state, phase=Phase.VERDICT, verdict=verdict, waiting=""), ()

@@ -157,6 +157,8 @@ def _headline(code: str) -> str:
         "short_arc": "open it further",
         "short_travel": "pull it further",
         "outliers": "not a clean movement",
+        "slipped": "the grip slipped",
+        "strayed": "it strayed",
         "loose_grip": "the grip turned",
         "too_quick": "too quick",
         "imprecise": "one more take",

@@ -40,6 +40,10 @@ def test_a_good_take_is_accepted() -> None:
         ({"grip": "loose", "axis_std": math.radians(1.0)}, "loose_grip", "redo"),
         ({"speed": 3.0}, "too_quick", "redo"),
         ({"duration_s": 0.9}, "too_quick", "redo"),
+        ({"jump_rad": math.radians(11)}, "slipped", "redo"),
+        ({"jump_m": 0.04}, "slipped", "redo"),
+        ({"off_path": 0.034}, "strayed", "redo"),
+        ({"swing": math.radians(120)}, "loose_grip", "redo"),
         ({"axis_std": math.radians(0.8)}, "imprecise", "add"),
         ({"position_std": 0.004}, "imprecise", "add"),
     ],
@@ -58,6 +62,50 @@ def test_a_loose_grip_is_no_fault_where_the_axis_is_known_well() -> None:
 def test_a_short_slide_is_named() -> None:
     slide = replace(GOOD, kind="prismatic", arc=math.nan, travel=0.02, position_std=math.nan)
     assert [f.code for f in assess(slide, LIMITS).findings] == ["short_travel"]
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"arc": math.radians(4), "travel": 0.09}, "short_arc"),
+        ({"arc": math.radians(60), "travel": 0.005}, "short_travel"),
+        ({"arc": math.radians(60), "travel": 0.09, "off_path": 0.012}, "strayed"),
+    ],
+)
+def test_handles_have_limits_of_their_own(change: dict[str, object], code: str) -> None:
+    handle = replace(GOOD, kind="handle2", travel=0.09)
+    assert assess(handle, LIMITS).good
+    assert [f.code for f in assess(replace(handle, **change), LIMITS).findings] == [code]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"duration_s": 0.9, "jump_rad": 0.6, "measured": 90}, ["too_quick"]),
+        ({"jump_rad": 0.3, "off_path": 0.03, "inliers": 200, "axis_std": 0.1}, ["slipped"]),
+        ({"off_path": 0.03, "best_kind": "prismatic", "inliers": 200}, ["strayed"]),
+        ({"arc": 0.1, "best_kind": "fixed", "axis_std": 0.1}, ["short_arc"]),
+        ({"inliers": 300, "axis_std": 0.1}, ["outliers", "imprecise"]),
+    ],
+)
+def test_a_cause_is_told_and_not_its_consequences(change: dict[str, object], told: list[str]) -> None:
+    assert [f.code for f in assess(replace(GOOD, **change), LIMITS).findings] == told  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"bow": 0.001, "travel": 0.06}, "short_arc"),
+        ({"bow": 0.04, "travel": 0.3, "off_path": 0.03}, "strayed"),
+        ({"bow": 0.04, "travel": 0.3, "jump_rad": 0.3}, "slipped"),
+        ({"bow": 0.04, "travel": 0.3}, "no_fit"),
+    ],
+)
+def test_takes_without_a_fit_get_advice_too(change: dict[str, object], code: str) -> None:
+    nothing = replace(GOOD, inliers=0, axis_std=math.nan, position_std=math.nan, arc=math.nan, failure="Nothing fits.")
+    verdict = assess(replace(nothing, **change), LIMITS)  # type: ignore[arg-type]
+    assert [f.code for f in verdict.findings] == [code]
+    assert verdict.summary == "No fit."
 
 
 def test_limits_can_be_changed() -> None:
