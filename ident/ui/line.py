@@ -18,7 +18,8 @@ HELP = """\
   r      redo: set the last take aside        t  add a take beside it
   a      accept the fit as it is              s  skip this joint for now
   l      measure this joint's limits by hand  b  one step back
-  p      pause, and go on                     q  quit; `ident resume` goes on later
+  p      pause, and go on                     y  take the type that the verdict suggests
+  q      quit; `ident resume` goes on later
   go NAME               jump to a joint       place NAME lower|upper|last   where it stands
   type NAME KIND        change a type         rename NAME NEW
   insert NAME KIND PARENT                     remove NAME
@@ -99,7 +100,7 @@ class LineShell:
         return 1
 
     def _answer(self, line: str, runner: Runner, state: State) -> None:
-        event = (ev.Resume() if state.paused else ev.Pause()) if line == "p" else _event(line)
+        event = _event(line, state)
         if event is not None:
             runner.post(event)
             return
@@ -171,10 +172,14 @@ def _asks(state: State, runner: Runner) -> bool:
     return state.phase in (Phase.DESCRIBE, Phase.READY, Phase.VERDICT, Phase.REVIEW)
 
 
-def _event(line: str) -> ev.Event | None:
+def _event(line: str, state: State) -> ev.Event | None:
     word = line.lower()
     if word in _WORDS:
         return _WORDS[word]()
+    if word == "p":
+        return ev.Resume() if state.paused else ev.Pause()
+    if word == "y":
+        return _suggested_type(state)
     match line.split():
         case ["go", node]:
             return ev.GoTo(node=node)
@@ -192,3 +197,9 @@ def _event(line: str) -> ev.Event | None:
             return ev.Remark(text=" ".join(words))
         case _:
             return None
+
+
+def _suggested_type(state: State) -> ev.Event | None:
+    """Change the type to what the verdict suggests, where it does."""
+    kinds = [finding.suggests for finding in state.verdict.findings if finding.suggests] if state.verdict else []
+    return ev.ChangeType(node=state.target.node, kind=kinds[0]) if kinds and state.target else None
