@@ -54,20 +54,22 @@ def run(args: argparse.Namespace) -> int:
 
 def _thesis(args: argparse.Namespace) -> int:
     from ident.study.figures import save_thesis_figure
-    from ident.study.tables import not_better, thesis_markdown, thesis_rows, write_csv
+    from ident.study.scores import scored
+    from ident.study.tables import thesis_markdown, thesis_rows, worse, write_csv
     from ident.study.thesis import study_thesis, tasks_of
     from ident.study.trials import provenance
 
     with _progress("thesis", len(tasks_of(args.seed, args.trials))) as done:
-        scored = study_thesis(args.seed, args.trials, args.out, jobs=args.jobs, on_done=done)
+        found = study_thesis(args.seed, args.trials, args.out, jobs=args.jobs, on_done=done)
     about = provenance("thesis", args.seed, args.trials)
-    text = thesis_markdown(scored)
+    rows = [scored(row, results) for row, results in found]
+    text = thesis_markdown(rows)
     _write(args.out / "thesis.md", text, about)
-    write_csv(args.out / "thesis.csv", thesis_rows(scored), about)
-    save_thesis_figure(scored, args.out / "thesis.png", f"Errors over {args.trials} trials, seed {args.seed}")
+    write_csv(args.out / "thesis.csv", thesis_rows(rows), about)
+    save_thesis_figure(rows, args.out / "thesis.png", f"Errors over {args.trials} trials, seed {args.seed}")
     print(text)
     print(f"Table, CSV and figure are in {args.out}/ (thesis.md, thesis.csv, thesis.png).")
-    return 1 if not_better(scored) else 0
+    return 1 if worse(rows) else 0
 
 
 def _sweep(args: argparse.Namespace) -> int:

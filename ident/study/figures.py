@@ -11,10 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fitting.se3 import Array
-from ident.study.statistics import Summary
+from ident.study.scores import Score, Scored
 from ident.study.sweep import ARCS_DEG, PARAMETERS, Cell
 from ident.study.tables import number
-from ident.study.thesis import Scored
 
 OURS, THEIRS, PUBLISHED = "#1b6ca8", "#c8553d", "#333333"
 
@@ -23,8 +22,8 @@ def save_thesis_figure(scored: Sequence[Scored], path: Path, title: str) -> None
     """Median and 95th percentile of each row, ours and the source's method, beside the published mean."""
     figure = Figure(figsize=(11, 0.34 * len(scored) + 1.9), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
-    _panel(left, scored, "axis angle error (°)", lambda s: (s.ours_angle, s.theirs_angle, s.row.angle_deg))
-    _panel(right, scored, "axis position error (mm)", lambda s: (s.ours_position, s.theirs_position, s.row.position_mm))
+    _panel(left, scored, "axis angle error (°)", lambda s: s.angle)
+    _panel(right, scored, "axis position error (mm)", lambda s: s.position)
     left.set_yticks(range(len(scored)), [s.row.title for s in scored])
     left.invert_yaxis()
     figure.suptitle(title, x=0.01, ha="left", fontsize=11)
@@ -37,18 +36,15 @@ def save_thesis_figure(scored: Sequence[Scored], path: Path, title: str) -> None
     figure.savefig(path, dpi=130)
 
 
-Values = tuple[Summary, Summary, tuple[float, float] | None]
-
-
-def _panel(ax: Axes, scored: Sequence[Scored], label: str, pick: Callable[[Scored], Values]) -> None:
+def _panel(ax: Axes, scored: Sequence[Scored], label: str, pick: Callable[[Scored], Score]) -> None:
     for y, s in enumerate(scored):
-        ours, theirs, published = pick(s)
-        for summary, color, marker, shift in ((ours, OURS, "o", -0.17), (theirs, THEIRS, "s", 0.17)):
+        score = pick(s)
+        for summary, color, marker, shift in ((score.ours, OURS, "o", -0.17), (score.theirs, THEIRS, "s", 0.17)):
             if summary.n:
                 ax.plot([summary.median, summary.p95], [y + shift] * 2, color=color, lw=2, solid_capstyle="round")
                 ax.plot(summary.median, y + shift, marker, color=color, ms=5)
-        if published:
-            ax.plot(published[0], y, "|", color=PUBLISHED, ms=15, mew=2)
+        if score.published:
+            ax.plot(score.published[0], y, "|", color=PUBLISHED, ms=15, mew=2)
         if y and s.row.table != scored[y - 1].row.table:
             ax.axhline(y - 0.5, color="0.6", lw=0.8)
     ax.set_xscale("log")

@@ -7,8 +7,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from ident.study.scores import Score, Scored
 from ident.study.statistics import Summary
-from ident.study.thesis import Row, Scored
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -62,99 +62,85 @@ _HEAD = (
     "published",
     "here / published",
 )
+_VERDICTS = ("", "first take not good", "claimed axis σ (°)", "claimed position σ (mm)", "no fit")
 
 
-def thesis_markdown(scored: Sequence[Scored]) -> str:
+def thesis_markdown(rows: Sequence[Scored]) -> str:
     """The source's tables with ours and its method beside the published figures."""
     parts = []
-    for table in dict.fromkeys(s.row.table for s in scored):
-        rows = [s for s in scored if s.row.table == table]
+    for table in dict.fromkeys(s.row.table for s in rows):
+        own = [s for s in rows if s.row.table == table]
         parts.append(f"### {table}\n\nAxis angle, degrees:\n")
-        parts.append(markdown(_HEAD, (_angle_cells(s) for s in rows)))
-        placed = [s for s in rows if s.theirs_position.n]
+        parts.append(markdown(_HEAD, (_cells(s, s.angle) for s in own)))
+        placed = [s for s in own if s.position.theirs.n]
         if placed:
             parts.append("Axis position, millimetres:\n")
-            parts.append(markdown(_HEAD, (_position_cells(s) for s in placed)))
-    parts += ["### What our verdicts said\n", markdown(_VERDICTS, (_verdict_cells(s) for s in scored))]
-    worse = not_better(scored)
-    told = "\n".join(f"- {line}" for line in worse) if worse else "None."
+            parts.append(markdown(_HEAD, (_cells(s, s.position) for s in placed)))
+    parts += ["### What our verdicts said\n", markdown(_VERDICTS, (_verdict_cells(s) for s in rows))]
+    told = "\n".join(f"- {line}" for line in not_better(rows)) or "None."
     parts.append(f"### Rows in which ours is not the best\n\n{told}\n")
     return "\n".join(parts)
 
 
-_VERDICTS = ("", "first take not good", "claimed axis σ (°)", "claimed position σ (mm)", "no fit")
+def _cells(s: Scored, score: Score) -> list[str]:
+    published = score.published
+    told = f"{number(published[0])} ± {number(published[1])}" if published else s.row.remark or "–"
+    name = s.row.title if score.standing == "better" else f"{s.row.title} ({score.standing})"
+    return [
+        f"**{name}**" if score.standing == "worse" else name,
+        mean_text(score.ours),
+        _tail(score.ours),
+        mean_text(score.theirs),
+        _tail(score.theirs),
+        told,
+        number(score.ratio),
+    ]
 
 
 def _verdict_cells(s: Scored) -> list[str]:
-    placed = s.ours_position.n > 0
     return [
         s.row.title,
         f"{100.0 * s.asked_again:.0f} %",
         number(s.claimed_angle),
-        number(s.claimed_position) if placed else "–",
-        str(s.ours_failed),
+        number(s.claimed_position) if s.position.ours.n else "–",
+        str(s.failed),
     ]
 
 
-def _angle_cells(s: Scored) -> list[str]:
-    return _cells(s.row, s.ours_angle, s.theirs_angle, s.row.angle_deg, s.ratios[0])
-
-
-def _position_cells(s: Scored) -> list[str]:
-    return _cells(s.row, s.ours_position, s.theirs_position, s.row.position_mm, s.ratios[1])
-
-
-def _cells(row: Row, ours: Summary, theirs: Summary, published: tuple[float, float] | None, ratio: float) -> list[str]:
-    words = row.remark or "–"
-    told = f"{number(published[0])} ± {number(published[1])}" if published else words
-    name = row.title if ours.mean <= _bar(theirs, published) else f"**{row.title} (not better)**"
-    return [name, mean_text(ours), _tail(ours), mean_text(theirs), _tail(theirs), told, number(ratio)]
-
-
-def _bar(theirs: Summary, published: tuple[float, float] | None) -> float:
-    """What ours must not exceed: the better of the source's method on the same data and its published figure."""
-    return min(theirs.mean, published[0]) if published else theirs.mean
-
-
-def not_better(scored: Sequence[Scored]) -> list[str]:
-    """Rows in which ours is not the best, with both figures."""
+def not_better(rows: Sequence[Scored]) -> list[str]:
+    """Rows in which ours is worse, or only as good, with all figures."""
     found = []
-    for s in scored:
-        for what, ours, theirs, published in (
-            ("°", s.ours_angle, s.theirs_angle, s.row.angle_deg),
-            (" mm", s.ours_position, s.theirs_position, s.row.position_mm),
-        ):
-            if ours.n and ours.mean > _bar(theirs, published):
-                other = f"published {published[0]}{what}" if published else "nothing published"
-                found.append(
-                    f"{s.row.title}: ours {number(ours.mean)}{what}, its method {number(theirs.mean)}{what}, {other}"
-                )
+    for s in rows:
+        for score in (s.angle, s.position):
+            if score.standing != "better":
+                unit = score.unit
+                other = f"published {number(score.published[0])}{unit}" if score.published else "nothing published"
+                figures = f"ours {number(score.ours.mean)}{unit}, its method {number(score.theirs.mean)}{unit}, {other}"
+                found.append(f"{s.row.title}, {score.standing}: {figures}")
     return found
 
 
-def thesis_rows(scored: Sequence[Scored]) -> list[dict[str, Any]]:
+def worse(rows: Sequence[Scored]) -> bool:
+    """Whether any row is worse than the published figure or clearly worse than the source's method."""
+    return any(score.standing == "worse" for s in rows for score in (s.angle, s.position))
+
+
+def thesis_rows(rows: Sequence[Scored]) -> list[dict[str, Any]]:
     """The same as flat records."""
-    rows = []
-    for s in scored:
+    records = []
+    for s in rows:
         record: dict[str, Any] = {"table": s.row.table, "row": s.row.title}
-        for name, summary in (
-            ("ours_angle_deg", s.ours_angle),
-            ("theirs_angle_deg", s.theirs_angle),
-            ("ours_position_mm", s.ours_position),
-            ("theirs_position_mm", s.theirs_position),
-        ):
-            record |= {f"{name}_{key}": getattr(summary, key) for key in ("mean", "std", "median", "p95")}
-        for name, published in (("angle_deg", s.row.angle_deg), ("position_mm", s.row.position_mm)):
-            mean, std = published or (math.nan, math.nan)
-            record |= {f"published_{name}": mean, f"published_{name}_std": std}
+        for name, score in (("angle_deg", s.angle), ("position_mm", s.position)):
+            for who, summary in (("ours", score.ours), ("theirs", score.theirs)):
+                record |= {f"{who}_{name}_{key}": getattr(summary, key) for key in ("mean", "std", "median", "p95")}
+            mean, std = score.published or (math.nan, math.nan)
+            record |= {f"published_{name}": mean, f"published_{name}_std": std, f"ratio_{name}": score.ratio}
+            record |= {f"standing_{name}": score.standing if score.ours.n else ""}
         record |= {
-            "ratio_angle": s.ratios[0],
-            "ratio_position": s.ratios[1],
             "claimed_angle_deg": s.claimed_angle,
             "claimed_position_mm": s.claimed_position,
             "asked_again": s.asked_again,
-            "ours_failed": s.ours_failed,
-            "theirs_failed": s.theirs_failed,
+            "failed": s.failed,
         }
-        rows.append(record)
-    return rows
+        records.append(record)
+    return records

@@ -19,7 +19,7 @@ from ident.identify import build_tree, solve_node
 from ident.joints.node import Node
 from ident.study import source_method as source
 from ident.study.offline import OfflineRig, Outcome, content, identify
-from ident.study.statistics import Errors, Summary, line_errors
+from ident.study.statistics import Errors, line_errors
 from ident.study.trials import Task, run_tasks
 from ident.truth import compare
 from ident.ui.script import answer
@@ -112,68 +112,21 @@ ROWS: tuple[Row, ...] = (
 )
 
 
-@dataclass(frozen=True)
-class Scored:
-    """A row with its errors over all trials."""
-
-    row: Row
-    ours_angle: Summary
-    ours_position: Summary
-    theirs_angle: Summary
-    theirs_position: Summary
-    ours_failed: int
-    theirs_failed: int
-    asked_again: float
-    """Share of the trials in which our verdict on the first take was not good."""
-    claimed_angle: float
-    """Median of the standard deviation that our fits claim, degrees."""
-    claimed_position: float
-    """The same of the position, mm."""
-
-    @property
-    def ratios(self) -> tuple[float, float]:
-        """Mean error of the source's method here over what it published: angle, position."""
-        angle, position = self.row.angle_deg, self.row.position_mm
-        return (
-            self.theirs_angle.mean / angle[0] if angle else math.nan,
-            self.theirs_position.mean / position[0] if position else math.nan,
-        )
-
-
 def study_thesis(
     seed: int, trials: int, folder: Path, *, jobs: int = 1, on_done: Callable[[int], None] = lambda _: None
-) -> list[Scored]:
-    """Run all experiments ``trials`` times each."""
+) -> list[tuple[Row, list[dict[str, Any]]]]:
+    """Run all experiments ``trials`` times each; every row with its results, trial by trial."""
     tasks = tasks_of(seed, trials)
     results = run_tasks(run_trial, tasks, folder, jobs=jobs, on_done=on_done)
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in EXPERIMENTS}
     for task, result in zip(tasks, results, strict=True):
         found[task.experiment].append(result)
-    return [scored(row, [result[row.key] for result in found[row.experiment]]) for row in ROWS]
+    return [(row, [result[row.key] for result in found[row.experiment]]) for row in ROWS]
 
 
 def tasks_of(seed: int, trials: int) -> list[Task]:
     """Every trial of every experiment."""
     return [Task(name, trial, seed) for name in EXPERIMENTS for trial in range(trials)]
-
-
-def scored(row: Row, results: list[dict[str, Any]]) -> Scored:
-    """Put the results of a row together."""
-
-    def column(who: str, index: int) -> Summary:
-        return Summary.of(r[who][index] for r in results if r[who] is not None and r[who][index] is not None)
-
-    return Scored(
-        row,
-        column("ours", 0),
-        column("ours", 1),
-        column("theirs", 0),
-        column("theirs", 1),
-        sum(r["ours"] is None for r in results),
-        sum(r["theirs"] is None for r in results),
-        float(np.mean([r["again"] for r in results])),
-        *(Summary.of(r["claimed"][i] for r in results if r["claimed"][i] is not None).median for i in (0, 1)),
-    )
 
 
 def run_trial(task: Task) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 
 MEASURED = ("fitting", "calibration", "devices", "ident/joints", "ident/handles", "ident/workflow", "ident/study")
 """Folders whose code decides what a trial gives."""
-REPORTING = ("tables.py", "figures.py", "reports.py", "page.py")
+REPORTING = ("scores.py", "tables.py", "figures.py", "reports.py", "page.py")
 """Files of the study that only show results."""
 
 

@@ -12,8 +12,9 @@ from fitting.se3 import complete_axis, frame, rotation_exp
 from ident.cli import main
 from ident.study import source_method as source
 from ident.study import thesis
+from ident.study.scores import scored
 from ident.study.statistics import Errors, Summary, line_errors
-from ident.study.tables import not_better, number, thesis_markdown, thesis_rows, write_csv
+from ident.study.tables import not_better, number, thesis_markdown, thesis_rows, worse, write_csv
 from ident.study.trials import Task, run_tasks
 
 AXIS = np.array([0.25, -0.4, 0.8817]) / np.linalg.norm([0.25, -0.4, 0.8817])
@@ -88,17 +89,25 @@ def test_a_trial_gives_the_same_again_and_errors_of_both_methods(name):
             assert math.isfinite(result[row.key]["theirs"][0])
 
 
+def results(*pairs):
+    return [{"ours": [a, 0.5], "theirs": [b, 6.0], "claimed": [0.1, None], "again": a > b} for a, b in pairs]
+
+
 def test_tables_say_where_ours_is_not_better(tmp_path):
     row = thesis.ROWS[0]
-    good = {"ours": [0.1, 0.5], "theirs": [0.5, 6.0], "claimed": [0.1, 0.4], "again": False}
-    bad = {"ours": [0.9, 0.5], "theirs": [0.5, 6.0], "claimed": [0.1, None], "again": True}
-    best, worst = thesis.scored(row, [good] * 3), thesis.scored(row, [bad, bad, {**bad, "ours": None}])
+    best = scored(row, results((0.1, 0.5), (0.2, 0.4), (0.1, 0.3)))
+    equal = scored(row, results((0.2, 0.1), (0.1, 0.2), (0.3, 0.27)))
+    worst = scored(row, results((0.3, 0.1), (0.31, 0.1), (0.3, 0.11)))
+    unlike = scored(row, [*results((0.9, 1.5), (0.8, 1.0)), {**results((0, 1))[0], "ours": None}])
+    assert [s.angle.standing for s in (best, equal, worst, unlike)] == ["better", "as good", "worse", "worse"]
+    assert (worse([best, equal]), worse([unlike])) == (False, True)
     assert not_better([best]) == []
-    assert not_better([worst]) == ["rotary, tip calibrated: ours 0.90°, its method 0.50°, published 0.539°"]
-    assert "(not better)" in thesis_markdown([worst])
-    assert "(not better)" not in thesis_markdown([best])
-    assert worst.ours_failed == 1
-    assert best.ratios == (pytest.approx(0.5 / 0.539), pytest.approx(6.0 / 8.2))
+    assert not_better([worst]) == ["rotary, tip calibrated, worse: ours 0.30°, its method 0.10°, published 0.54°"]
+    assert "**rotary, tip calibrated (worse)**" in thesis_markdown([worst])
+    assert "None." in thesis_markdown([best])
+    assert (unlike.failed, worst.asked_again) == (1, 1.0)
+    assert best.angle.ratio == pytest.approx(0.4 / 0.539)
+    assert best.position.ratio == pytest.approx(6.0 / 8.2)
     write_csv(tmp_path / "t.csv", thesis_rows([best, worst]), {"seed": 1})
     assert len((tmp_path / "t.csv").read_text().splitlines()) == 3
 
@@ -116,7 +125,7 @@ def test_thesis_writes_tables_and_figure(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(thesis, "EXPERIMENTS", {"bar once": thesis.EXPERIMENTS["bar once"]})
     status = main(["study", "thesis", "--trials", "2", "--seed", "3", "--out", str(tmp_path)])
     out = capsys.readouterr().out
-    assert status == (0 if "None." in out else 1)
+    assert status == (1 if "worse" in out else 0)
     assert {p.name for p in Path(tmp_path).iterdir()} == {"thesis.md", "thesis.csv", "thesis.png", "trials"}
     assert "seed 3" in (tmp_path / "thesis.md").read_text()
 
