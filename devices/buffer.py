@@ -15,9 +15,7 @@ __all__ = ["Gap", "PoseBuffer", "PoseWindow", "WrenchBuffer", "WrenchWindow"]
 
 def _stale(what: str, age_ns: int | None, max_age_ns: int) -> NoReturn:
     if age_ns is None:
-        raise Stale(
-            f"No {what} has been received yet. Check that the device is streaming, then run `ident check`."
-        )
+        raise Stale(f"No {what} has been received yet. Check that the device is streaming, then run `ident check`.")
     raise Stale(
         f"The latest {what} is {age_ns / 1e9:.2f} s old, more than the {max_age_ns / 1e9:.2f} s allowed. "
         "Check that the device is streaming, then run `ident check`."
@@ -176,9 +174,7 @@ class WrenchBuffer:
             (*sample.force, *sample.torque),
         )
 
-    def extend(
-        self, t_ns: Ints, sequence: Ints, wrench: Floats, status: Ints, valid: Bools, received_ns: Ints
-    ) -> None:
+    def extend(self, t_ns: Ints, sequence: Ints, wrench: Floats, status: Ints, valid: Bools, received_ns: Ints) -> None:
         """Add n samples at once; ``wrench`` is (n, 6), the others (n,)."""
         if len(t_ns):
             self._ring.extend(
