@@ -1,128 +1,76 @@
-"""Which advice each bad take of the simulated operator gets, and how often a good one is blamed.
+"""Which advice each bad take of the simulated operator gets, how often a good one is blamed, and types found out.
 
-python -m bench.advice [CASES_PER_STYLE]
+python -m bench.advice [CASES_PER_STYLE] [STYLE ...]
 
 Every case is a take of another seed, joint or handle through the real fit, with the calibration and the ancestors of
 a measurement with that seed. `matching` counts takes whose findings hold the advice for what was done wrong, `first`
-those in which it is the first thing that the operator reads.
+those in which it is the first thing that the operator reads. `find out` is the share of good takes of joints without
+a given type whose type was named, with hinges and levers of 15° and more beside those of the objects.
 """
 
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from pathlib import Path
 
-from ident.reprocess import fitted_event
-from ident.study.offline import OfflineRig, content, identify
-from ident.takes import TakeData
-from ident.workflow import events as ev
-from ident.workflow.quality import QualityLimits, Verdict, refused
-from ident.workflow.state import State, Take, Target
+import devices.sim
+from ident.study.advice import MATCHING, SCENES, Case, Measured, cases
+from ident.workflow.quality import QualityLimits
 
-SCENES = ("door", "cabinet", "testbench")
-
-MATCHING = {
-    "short": ("short_arc", "short_travel"),
-    "loose": ("loose_grip",),
-    "stray": ("strayed",),
-    "slip": ("slipped",),
-    "occluded": ("tracking_lost",),
-    "quick": ("too_quick",),
-    "normal": (),
-    "careful": (),
-}
-"""Codes that name what a style does wrong."""
-
-ONLY_JOINTS = ("loose", "slip")
-"""A handle is gripped loosely and slid along on purpose: there these are part of the movement."""
+ARCS_DEG = (15, 18, 22, 30, 45)
+SCENE_FILES = Path(devices.sim.__file__).parent / "scenes"
 
 
-@dataclass(frozen=True)
-class Case:
-    """One take of one joint or handle and what was said about it."""
-
-    scene: str
-    seed: int
-    node: str
-    style: str
-    data: TakeData
-    verdict: Verdict
-
-    @property
-    def codes(self) -> tuple[str, ...]:
-        """Codes of the findings in their order."""
-        return tuple(f.code for f in self.verdict.findings)
-
-    @property
-    def matched(self) -> bool:
-        """Whether the advice fits what was done."""
-        wanted = MATCHING[self.style]
-        return bool(set(wanted) & set(self.codes)) if wanted else not self.codes
+def doors(folder: Path, seed: int) -> list[Measured]:
+    """Doors that open by a short arc only."""
+    found = []
+    for arc in ARCS_DEG:
+        text = (SCENE_FILES / "door.toml").read_text().replace("range_deg = 88.0", f"range_deg = {arc}.0")
+        path = folder / f"door{arc}.toml"
+        path.write_text(text.replace("range_deg = 20.0", f"range_deg = {max(arc, 20)}.0"))
+        found.append(Measured(path, seed))
+    return found
 
 
-class Measured:
-    """An object that was measured once with care, so that calibration and ancestors are there."""
-
-    def __init__(self, scene: str, seed: int) -> None:
-        self.scene, self.seed = scene, seed
-        self.rig = OfflineRig(scene, seed)
-        outcome = identify(self.rig, style="careful", operator=content)
-        self.state, self.data = outcome.state, outcome.data
-
-    def nodes(self, style: str) -> list[str]:
-        """Joints and handles that a style means something for."""
-        return [n.name for n in self.state.plan if not (n.is_handle and style in ONLY_JOINTS)]
-
-    def case(self, node: str, style: str, limits: QualityLimits, kind: str | None = None) -> Case:
-        """Make one more take, the only one that counts, and fit it; ``kind`` replaces the described type."""
-        state = only_take_of(self.state, node)
-        if kind is not None:
-            state = replace(state, plan=state.plan.with_kind(node, kind))
-        for name, at in state.takes[-1].places:
-            self.rig.perform({"kind": "place", "joint": name, "at": at})
-        moved = "handle" if state.plan.node(node).is_handle else "joint"
-        data = self.rig.perform({"kind": moved, "name": node, "style": style})
-        answer = fitted_event(state, node, 0, {**self.data, state.takes[-1].id: data}, limits)
-        return Case(self.scene, self.seed, node, style, data, verdict_of(answer))
+def show_advice(style: str, found: list[Case]) -> None:
+    """One line for a style, and the first few takes that got other advice."""
+    right = sum(c.matched for c in found) / len(found)
+    first = sum(c.matched_first for c in found) / len(found)
+    said = Counter(code for c in found for code in c.codes)
+    print(f"{style:10} {len(found):5} {right:9.1%} {first:7.1%}  {dict(said.most_common())}", flush=True)
+    for c in [c for c in found if not c.matched][:8]:
+        print(f"    {c.scene} seed {c.seed} {c.node}: {c.codes} {c.verdict.summary}")
 
 
-def verdict_of(answer: ev.Event) -> Verdict:
-    """What the operator reads."""
-    if isinstance(answer, ev.Fitted | ev.Failed) and answer.verdict:
-        return Verdict.from_dict(answer.verdict)
-    return refused(answer.reason if isinstance(answer, ev.Failed) else "no answer")
-
-
-def only_take_of(state: State, node: str) -> State:
-    """The state with one further take of a node, its ancestors at their lower ends, and no other take of it."""
-    takes = tuple(replace(t, used=t.used and t.target.node != node) for t in state.takes)
-    places = tuple((a.name, "lower") for a in state.plan.ancestors(node))
-    take = Take(id=len(takes), target=Target("movement", node), t0_ns=1, t1_ns=2, places=places)
-    results = tuple(r for r in state.results if r.node != node)
-    return replace(state, takes=(*takes, take), results=results)
-
-
-def cases(style: str, count: int, measured: list[Measured], limits: QualityLimits) -> Iterator[Case]:
-    """So many takes in a style, over all objects, seeds, joints and handles in turn."""
-    pool = [(m, node) for m in measured for node in m.nodes(style)]
-    for i in range(count):
-        m, node = pool[i % len(pool)]
-        yield m.case(node, style, limits)
-
-
-def main(count: int) -> None:
+def show_types(measured: list[Measured], count: int) -> None:
+    """Types found out, true type by named type."""
+    named: Counter[tuple[str, str]] = Counter()
     limits = QualityLimits()
-    measured = [Measured(scene, seed) for seed in range(1, 2 + count // 50) for scene in SCENES]
+    pool = [(m, joint) for m in measured for joint in m.joints()]
+    for i in range(count):
+        m, joint = pool[i % len(pool)]
+        held = i % 5 == 4
+        case = m.find_out(joint, "normal" if i % 2 else "careful", limits, held=held)
+        true = "fixed" if held else m.state.plan.node(joint).kind
+        named[true, case.kind or "none"] += 1
+        if case.kind != true:
+            print(f"    {case.scene} seed {m.seed} {joint}: {true}, named {case.kind or 'none'}; {case.codes}")
+    right = sum(n for (true, kind), n in named.items() if true == kind) / count
+    print(f"find out   {count:5} {right:9.1%}  {dict(named)}", flush=True)
+
+
+def main(count: int, styles: list[str]) -> None:
+    limits = QualityLimits()
+    seeds = range(1, 2 + count // 50)
+    measured = [Measured(scene, seed) for seed in seeds for scene in SCENES]
     print(f"{'style':10} {'cases':>5} {'matching':>9} {'first':>7}  findings")
-    for style, wanted in MATCHING.items():
-        found = list(cases(style, count, measured, limits))
-        right = sum(c.matched for c in found) / len(found)
-        first = sum(c.codes[:1] == () if not wanted else c.codes[:1] != () and c.codes[0] in wanted for c in found)
-        said = Counter(code for c in found for code in c.codes)
-        print(f"{style:10} {len(found):5} {right:9.1%} {first / len(found):7.1%}  {dict(said.most_common())}")
-        for c in [c for c in found if not c.matched][:8]:
-            print(f"    {c.scene} seed {c.seed} {c.node}: {c.codes} {c.verdict.summary}")
+    for style in styles or MATCHING:
+        if style != "types":
+            show_advice(style, list(cases(style, count, measured, limits)))
+    if not styles or "types" in styles:
+        with tempfile.TemporaryDirectory() as folder:
+            show_types([*measured, *(d for seed in seeds for d in doors(Path(folder), seed))], count)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200, sys.argv[2:])

@@ -131,6 +131,8 @@ class Runner:
     def _take_in(self, event: ev.Event) -> None:
         resumed = isinstance(event, ev.Interrupted)
         self._recorder.event(event.t_ns, event.to_dict())
+        # On disk before anybody sees its consequence: whatever the operator was shown is there after a crash.
+        self._recorder.sync()
         self.state, effects = step(self.state, event)
         self._keep_documents(event)
         self._on_change(self.state)
@@ -200,21 +202,13 @@ class Runner:
         return ev.RigChecked(problems=tuple(s.problem for s in self._rig.check() if s.problem))
 
     def _collect(self, state: State, take: int, t1_ns: int) -> ev.Event:
+        """The data of a take; of one that was stopped before a crash, those that its session holds."""
         t0_ns = state.takes[take].t0_ns
-        exact = self.hand.window(take) if self.hand is not None else None
-        if exact is not None:
-            t0_ns, t1_ns = exact
-        rig = self._rig
-        if rig is None:
-            raise SessionError("There is no rig to collect a take from.")
-        _wait_for_data(rig, t1_ns)
-        reference = rig.reference
-        data = take_data(
-            rig.body.window(t0_ns, t1_ns),
-            t0_ns,
-            t1_ns,
-            None if reference is None else reference.window(t0_ns, t1_ns),
-        )
+        data = self.data.get(take)
+        if data is None:
+            exact = self.hand.window(take) if self.hand is not None else None
+            t0_ns, t1_ns = exact or (t0_ns, t1_ns)
+            data = self._received(t0_ns, t1_ns)
         self.data[take] = data
         return ev.TakeEnded(
             take=take,
@@ -223,6 +217,20 @@ class Runner:
             samples=data.samples,
             measured=data.measured,
             longest_loss_s=data.longest_loss_s,
+        )
+
+    def _received(self, t0_ns: int, t1_ns: int) -> TakeData:
+        """What the devices sent between two times, as soon as it is complete."""
+        rig = self._rig
+        if rig is None:
+            raise SessionError("There is no rig to collect a take from.")
+        _wait_for_data(rig, t1_ns)
+        reference = rig.reference
+        return take_data(
+            rig.body.window(t0_ns, t1_ns),
+            t0_ns,
+            t1_ns,
+            None if reference is None else reference.window(t0_ns, t1_ns),
         )
 
     def _calibrate(self, state: State, work: int) -> ev.Event:
