@@ -51,7 +51,10 @@ class SimConsole:
     def _listen(self, server: threading.Thread) -> None:
         for number, (name, kind) in enumerate(self._choices, start=1):
             print(f"  {number}  {name} ({kind})")
-        print("Enter sweep · u upper end · d lower end · c v turn about the tip · w weigh · q quit", flush=True)
+        print(
+            "Enter sweep · u upper end · d lower end · t turn about the tip · c v turn on the bar · w weigh · q quit",
+            flush=True,
+        )
         while server.is_alive():
             if not select.select([sys.stdin], [], [], 0.2)[0]:
                 continue
@@ -69,6 +72,7 @@ class SimConsole:
         movements: dict[str, dict[str, Any]] = {
             "\n": {"kind": kind, "name": name},
             "\r": {"kind": kind, "name": name},
+            "t": {"kind": "pivot", "at": "here"},
             "c": {"kind": "about_screws"},
             "v": {"kind": "about_handle"},
             "w": {"kind": "free"},

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--torque-unit", choices=("Nm", "N-mm"), default="Nm", help="unit of the sensor's torque")
     parser.add_argument("--host", default=default.host, help="address to serve on (control stays on loopback)")
     for name in ("command", "data", "rdt", "http", "control"):
-        parser.add_argument(f"--{name}-port", type=int, default=0, help=argparse.SUPPRESS)
+        parser.add_argument(f"--{name}-port", type=int, default=0, metavar="PORT", help="0 takes a free one")
     parser.add_argument("--disturbances", type=Path, metavar="FILE", help="TOML file with sizes of disturbances")
     parser.add_argument(
         "--set",

@@ -6,7 +6,8 @@ a rig file for `ident run --rig`, and these keys move the gripper:
   1 2 3 …   choose a joint or handle
   Enter     sweep it, from one end to the other
   u  d      bring the joint to its upper end, or down to its lower end, and hold it there
-  c  v      turn the gripper about its tip: about the screws, about the handle
+  t         turn the gripper about its tip, where it is
+  c  v      turn it on the calibration bar: about its screws, about the bar
   w         free movement with pauses, for weighing the gripper
   q         quit
 
