@@ -41,7 +41,7 @@ def observe(node: Node, takes: Sequence[TakeData], seen: Sequence[Array], best: 
         best_kind=best,
         jump_m=jump.metres,
         jump_rad=jump.radians,
-        swing=_swing(node, takes, seen, tip_known),
+        swing=_swing(node, takes, seen, evidence.inliers / max(evidence.samples, 1), tip_known),
         off_path=farthest_off(node, takes, seen) if tip_known else math.nan,
     )
 
@@ -85,10 +85,16 @@ def _jump(kind: str, takes: Sequence[TakeData], seen: Sequence[Array]) -> Jump:
     return Jump(max(j.metres for j in jumps), max(j.radians for j in jumps))
 
 
-def _swing(node: Node, takes: Sequence[TakeData], seen: Sequence[Array], tip_known: bool) -> float:
-    """Swings of the grip in the worst take; no more than those about the bar: a wrong fit sees swings anywhere."""
+def _swing(node: Node, takes: Sequence[TakeData], seen: Sequence[Array], explained: float, tip_known: bool) -> float:
+    """Swings of the grip in the worst take.
+
+    No more than those about the bar, since a wrong fit sees swings anywhere; and where the fit explains less than half
+    of the samples, it does not tell how the part moved.
+    """
     if node.kind in (*HANDLE_KINDS, *STILL_KINDS):
         return math.nan
+    if tip_known and explained < 0.5:
+        return _swing_unfitted(node.kind, takes, seen)
     found = []
     for take, poses in zip(takes, seen, strict=True):
         swings = swings_in_hand(node, take.t_ns, poses)

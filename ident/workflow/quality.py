@@ -135,7 +135,7 @@ def assess(seen: Observation, limits: QualityLimits) -> Verdict:
     Where nothing of that kind is found, what the fit itself complains about. Its complaints are consequences, and
     would only hide the cause from an operator who reads one line.
     """
-    causes = _found((_tracking, _extent, _speed, _slip, _stray, _kind, _grip), seen, limits)
+    causes = _found((_tracking, _extent, _speed, _slip, _grip, _stray, _kind), seen, limits)
     hidden = {code for finding in causes for code in _EXPLAINS.get(finding.code, ())}
     findings = tuple(f for f in causes if f.code not in hidden)
     complaints = (_samples, _outliers, _harmful_grip, _precision, _failure)
