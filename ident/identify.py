@@ -18,9 +18,10 @@ from ident.model.schema import NodeData
 from ident.observing import farthest_off, observe, observe_unfitted
 from ident.takes import TakeData
 from ident.tree import KinematicTree
+from ident.workflow.assess import assess
 from ident.workflow.plan import ROOT
 from ident.workflow.plan import Node as PlannedNode
-from ident.workflow.quality import QualityLimits, Verdict, assess
+from ident.workflow.quality import QualityLimits, Verdict
 from ident.workflow.state import CALIBRATION, State, Take, Target
 
 SEED = 7

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from ident.workflow.quality import Observation, QualityLimits, Verdict, assess
+from ident.workflow.assess import assess
+from ident.workflow.quality import Observation, QualityLimits, Verdict
 
 GOOD = Observation(
     kind="rotary",
