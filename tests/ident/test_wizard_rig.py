@@ -14,6 +14,9 @@ from ident.simulated import SimulatedHand, simulated_config
 from ident.ui.wizard import WizardShell
 from ident.workflow.state import Phase, State
 
+SPEED = 4.0
+"""Times real time: the wizard, the plot and the devices share one machine."""
+
 SETTLED = (Phase.READY, Phase.VERDICT, Phase.REVIEW, Phase.FINISHED)
 
 
@@ -30,9 +33,9 @@ async def press_enter(pilot: Pilot[int], runner: Runner) -> None:
 
 async def test_door_by_the_enter_key_alone(tmp_path: Path) -> None:
     shell = WizardShell(plot="png", plot_file=tmp_path / "live.png")
-    with SimulatedRig(object="door", seed=1, speed=8.0) as sim:
+    with SimulatedRig(object="door", seed=1, speed=SPEED) as sim:
         plan, _ = plan_from_tables(sim.description())
-        setup = Setup(simulated_config(sim), tmp_path / "door.mcap", tmp_path, speed=8.0)
+        setup = Setup(simulated_config(sim), tmp_path / "door.mcap", tmp_path, speed=SPEED)
         with measurement(setup, shell.on_change) as m:
             m.runner.hand = SimulatedHand(sim, m.rig.mocap.ticks_to_host, m.runner.post)
             with shell.opened(m, plan) as app:
