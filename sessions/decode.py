@@ -1,8 +1,10 @@
 """Recorded datagrams through the drivers' own decoders, as if they came in now."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from devices.buffer import PoseBuffer, WrenchBuffer
 from devices.clock import HostClock
@@ -16,7 +18,7 @@ from devices.netft import NetFTConfig, SensorCalibration
 from devices.netft.intake import Columns, Intake
 from devices.netft.status import TABLES
 from devices.samples import DeviceEvent, PoseSample
-from sessions.datagrams import Datagram
+from sessions.datagrams import Datagrams
 
 NATNET, NETFT = "natnet/", "netft/rdt"
 _ECHO_RESPONSE = (13).to_bytes(2, "little")
@@ -74,33 +76,33 @@ class Decoders:
         """Datagrams that could not be decoded."""
         return self._connection.malformed + self._intake.malformed
 
-    def feed(self, batch: Sequence[Datagram]) -> None:
+    def feed(self, batch: Datagrams) -> None:
         """Decode datagrams; the streams are independent of each other, and each keeps its order."""
-        for datagram in batch:
-            if datagram.stream.startswith(NATNET):
-                self._feed_natnet(datagram)
+        rows = batch.rows(NATNET)
+        for i, t_ns in zip(rows.tolist(), batch.t_ns[rows].tolist(), strict=True):
+            self._feed_natnet(batch.data[i], t_ns)
         if self._calibrated:
-            self._feed_netft([datagram for datagram in batch if datagram.stream == NETFT])
+            rows = batch.rows(NETFT)
+            self._feed_netft([batch.data[i] for i in rows.tolist()], batch.t_ns[rows])
 
     def finish(self) -> None:
         """Deliver what waits for datagrams that do not come any more."""
         if self._calibrated:
             self._intake.restart()
 
-    def _feed_netft(self, datagrams: Sequence[Datagram]) -> None:
+    def _feed_netft(self, data: list[bytes], received_ns: NDArray[np.int64]) -> None:
         """Feed what the driver may have received at once: its stamps only go back from one reading to the next."""
-        received_ns = np.array([datagram.t_ns for datagram in datagrams], dtype=np.int64)
-        cuts = np.flatnonzero(np.diff(received_ns) < 0) + 1
-        for rows in np.split(np.arange(len(datagrams)), cuts):
-            if len(rows):
-                self._intake.feed([datagrams[i].data for i in rows.tolist()], received_ns[rows])
+        cuts = [0, *(np.flatnonzero(np.diff(received_ns) < 0) + 1).tolist(), len(data)]
+        for start, stop in pairwise(cuts):
+            if stop > start:
+                self._intake.feed(data[start:stop], received_ns[start:stop])
 
-    def _feed_natnet(self, datagram: Datagram) -> None:
-        self._clock.t_ns = datagram.t_ns
-        now_s = datagram.t_ns / 1e9 / self._speed
-        if datagram.data[:2] == _ECHO_RESPONSE:
-            self._expect_echo(datagram.data)
-        samples = self._connection.receive(datagram.data, datagram.t_ns, now_s)
+    def _feed_natnet(self, data: bytes, t_ns: int) -> None:
+        self._clock.t_ns = t_ns
+        now_s = t_ns / 1e9 / self._speed
+        if data[:2] == _ECHO_RESPONSE:
+            self._expect_echo(data)
+        samples = self._connection.receive(data, t_ns, now_s)
         self._connection.due(now_s)
         if samples and self._on_poses is not None:
             self._on_poses(samples)

@@ -10,7 +10,7 @@ from typing import Any
 from devices.buffer import PoseWindow, WrenchWindow
 from sessions import format as fmt
 from sessions import parts
-from sessions.datagrams import Datagram, merged
+from sessions.datagrams import Datagram, Datagrams, merged
 from sessions.errors import SessionError
 from sessions.info import SessionInfo, summarise
 from sessions.runs import Run, runs
@@ -145,8 +145,8 @@ class Session:
 
     def datagram_batches(
         self, t0_ns: int | None = None, t1_ns: int | None = None, streams: Iterable[str] | None = None
-    ) -> Iterator[list[Datagram]]:
-        """The same in lists of up to a few thousand."""
+    ) -> Iterator[Datagrams]:
+        """The same in columns of up to a few thousand."""
         wanted = set(self.streams if streams is None else streams)
         topics = self._topics(lambda c: c.encoding == "raw" and c.topic.removeprefix(fmt.RAW) in wanted)
         return merged(self._chunks_ahead(topics, t0_ns, t1_ns), t0_ns, t1_ns)

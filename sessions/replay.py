@@ -5,7 +5,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from sessions.datagrams import Datagram
+import numpy as np
+
+from sessions.datagrams import Datagrams
 from sessions.reader import Session
 
 _SLICE_NS = 20_000_000
@@ -29,7 +31,7 @@ class Played:
 
 def play(
     session: Session,
-    deliver: Callable[[list[Datagram]], None],
+    deliver: Callable[[Datagrams], None],
     *,
     speed: float | None = 1.0,
     t0_ns: int | None = None,
@@ -38,7 +40,7 @@ def play(
     stop: threading.Event | None = None,
     start: float | None = None,
 ) -> Played:
-    """Hand a session's datagrams to ``deliver`` in order of time, in lists.
+    """Hand a session's datagrams to ``deliver`` in order of time, many at once.
 
     ``speed`` is session seconds per real second; None means without any waiting. ``stop`` ends the replay early;
     ``start`` is the ``time.monotonic`` at which the first datagram is due, by default now.
@@ -50,25 +52,25 @@ def play(
     batches = session.datagram_batches(t0_ns, t1_ns, streams)
     for batch in batches if speed is None else _slices(batches):
         if first_ns is None:
-            first_ns = batch[0].t_ns
+            first_ns = int(batch.t_ns[0])
             start = time.monotonic() if start is None else start
         if speed is not None and start is not None:
-            due = start + (batch[0].t_ns - first_ns) / 1e9 / speed
+            due = start + (int(batch.t_ns[0]) - first_ns) / 1e9 / speed
             halt.wait(max(0.0, due - time.monotonic()))
         if halt.is_set():
             break
         deliver(batch)
-        last_ns, count = batch[-1].t_ns, count + len(batch)
+        last_ns, count = int(batch.t_ns[-1]), count + len(batch)
     span_s = (last_ns - first_ns) / 1e9 if first_ns is not None and count else 0.0
     return Played(count, span_s, time.monotonic() - begun)
 
 
-def _slices(batches: Iterable[list[Datagram]]) -> Iterator[list[Datagram]]:
-    """Cut lists so that none spans more than a slice of time."""
+def _slices(batches: Iterable[Datagrams]) -> Iterator[Datagrams]:
+    """Cut batches so that none spans more than a slice of time."""
     for batch in batches:
+        reached_ns = np.maximum.accumulate(batch.t_ns)
         start = 0
-        for i, datagram in enumerate(batch):
-            if datagram.t_ns - batch[start].t_ns > _SLICE_NS:
-                yield batch[start:i]
-                start = i
-        yield batch[start:]
+        while start < len(batch):
+            stop = int(np.searchsorted(reached_ns, reached_ns[start] + _SLICE_NS, side="right"))
+            yield batch[start:stop]
+            start = stop

@@ -13,7 +13,6 @@ from devices.clock import EchoSync, HostClock
 from devices.natnet import packets
 from devices.natnet.config import NatNetConfig
 from devices.natnet.descriptions import ModelDef
-from devices.natnet.frames import decode_frame
 from devices.natnet.library import LibraryDecoder
 from devices.natnet.messages import (
     Connect,
@@ -31,6 +30,7 @@ from devices.natnet.messages import (
     ServerInfo,
 )
 from devices.natnet.reader import Malformed
+from devices.natnet.shapes import FrameDecoder
 from devices.natnet.stream import MOST_BODIES, PoseStream
 from devices.natnet.types import NEWEST, OLDEST, Version
 from devices.samples import PoseSample
@@ -90,7 +90,10 @@ class Connection:
         self._waiting: deque[tuple[bytes, int]] = deque(maxlen=_MOST_WAITING)
         self._wish_s = 0.0
         self._told: set[str] = set()
-        self._library = LibraryDecoder() if config.driver == "natnetclient" else None
+        self._frames: FrameDecoder | LibraryDecoder = FrameDecoder()
+        self._library: LibraryDecoder | None = None
+        if config.driver == "natnetclient":
+            self._frames = self._library = LibraryDecoder()
 
     # What to send.
 
@@ -219,10 +222,7 @@ class Connection:
 
     def _take_frame(self, datagram: bytes, received_ns: int, now_s: float) -> Sequence[PoseSample]:
         version = self.version or OLDEST
-        if self._library is not None:
-            frame = self._library.decode_frame(datagram, version)
-        else:
-            frame = decode_frame(datagram, version, with_markers=False)
+        frame = self._frames.decode_frame(datagram, version)
         self._last_frame_s = now_s
         self._last_frame_ns = received_ns
         unnamed = self.stream.unnamed

@@ -142,15 +142,15 @@ def _section(
     return items
 
 
-def decode_frame(data: bytes, version: Version, *, with_markers: bool = True) -> Frame:
-    """Decode a whole frame-of-data datagram, header included.
+def decode_frame(data: bytes, version: Version, *, with_markers: bool = True, reader: Reader | None = None) -> Frame:
+    """Decode a whole frame-of-data datagram, header included; ``reader`` may be one that watches, behind the header.
 
     Without markers, marker sets and markers are stepped over instead of built: what a driver of rigid bodies
     needs. Of a version newer than we know, sections with another layout are left empty; without readable
     rigid bodies the datagram is malformed.
     """
     layout = layout_of(version)
-    reader = Reader(data, 4, "frame number")
+    reader = reader or Reader(data, 4, "frame number")
     number = reader.i32()
     marker_size = layout.marker.size
     sets = _section(reader, layout, "marker sets", 5, 1, _marker_sets if with_markers else _skip_marker_sets)

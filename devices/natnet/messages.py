@@ -1,8 +1,8 @@
 """The messages of the NatNet protocol as typed, immutable values.
 
 Lengths are metres, in the streaming server's world frame. What a protocol version does not carry keeps its
-default: zero where the server did not tell. The kinds that come by the hundred per frame are named tuples
-because these are built several times faster than frozen dataclasses.
+default: zero where the server did not tell. Frames and what comes by the hundred in them are named tuples because
+these are built several times faster than frozen dataclasses.
 """
 
 from dataclasses import dataclass
@@ -103,8 +103,7 @@ class AnalogDevice(NamedTuple):
     channels: tuple[tuple[float, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """One frame of motion-capture data."""
 
     number: int

@@ -86,8 +86,9 @@ class _Body:
         self.last = values
         x, y, z, w = pose.quaternion
         norm = x * x + y * y + z * z + w * w
+        px, py, pz = pose.position
         # Written so that NaN and infinity fail too.
-        sane = 0.98 < norm < 1.02 and all(abs(p) < 1e4 for p in pose.position)
+        sane = 0.98 < norm < 1.02 and -1e4 < px < 1e4 and -1e4 < py < 1e4 and -1e4 < pz < 1e4
         if not (pose.params & 1 and sane):
             return PoseState.UNTRACKED
         if repeated:

@@ -97,6 +97,9 @@ class Intake:
         newest_ns = int(stamps.max())
         host_ns = self._clock.from_kernel_stamp(newest_ns) if newest_ns else self._clock.now_ns()
         stamps[stamps == 0] = newest_ns
+        # The first datagrams of a socket may bear the time of reading. None came later than those queued behind it;
+        # so stamps never go back within one reading, by which a replay tells where one ends.
+        stamps = np.minimum.accumulate(stamps[::-1])[::-1]
         ages_ns: NDArray[np.int64] = np.rint((newest_ns - stamps) * self._clock.speed).astype(np.int64)
         return host_ns - ages_ns
 

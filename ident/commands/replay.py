@@ -52,7 +52,6 @@ def _speed(text: str) -> float | None:
 def _replay(path: Path, speed: float | None, from_take: int, out: Path | None) -> int:
     import sys
 
-    from ident.output import ModelWriter, prepare_folder
     from ident.replaying import recorded_digest, replay
     from ident.ui.lines import Lines
 
@@ -64,6 +63,8 @@ def _replay(path: Path, speed: float | None, from_take: int, out: Path | None) -
         f"real time.\nModel of the replay: {done.digest[:16]}"
     )
     if out is not None:
+        from ident.output import ModelWriter, prepare_folder
+
         for file in ModelWriter(prepare_folder(out))(done.state, done.data):
             print(file)
     recorded = recorded_digest(path)

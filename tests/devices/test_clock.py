@@ -247,3 +247,40 @@ def test_lost_samples_leave_the_times_of_the_others_alone() -> None:
     kept[8000:12_000] = False
     error_ns = SequenceClock().stamp(np.flatnonzero(kept), received_ns[kept]) - true_ns[kept] - 200_000
     assert np.abs(error_ns[1500:]).max() < 100_000
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["steady", "lossy", "restarted", "stood still", "jumped", "shuffled"]),
+    st.sampled_from([1.0, 8.0]),
+    st.sampled_from([0.0, 1000.0, 1300.0]),
+)
+def test_stamps_of_many_are_those_of_each(seed: int, trouble: str, speed: float, stated_hz: float) -> None:
+    rng = np.random.default_rng(seed)
+    sequence = np.arange(4000) * int(rng.choice([1, 7])) + int(rng.choice([0, 2**32 - 5000]))
+    received_s = np.arange(4000) / 1000.0 + rng.exponential(rng.choice([1e-5, 1e-3, 1e-2]), 4000)
+    match trouble:
+        case "lossy":
+            kept = rng.random(4000) > 0.05
+            sequence, received_s = sequence[kept], received_s[kept]
+        case "restarted":
+            sequence[2000:] -= sequence[2000]
+        case "stood still":
+            received_s[2000:] += float(rng.choice([0.3, 3.0, 90.0]))
+        case "jumped":
+            sequence[2000:] += 10_000
+        case "shuffled":
+            sequence[rng.integers(0, 4000, 20)] += rng.integers(-30, 30, 20)
+    sequence %= 2**32
+    received_ns = START_NS + (received_s * 1e9).astype(np.int64)
+    single, together = SequenceClock(speed=speed), SequenceClock(speed=speed)
+    single.expect(stated_hz)
+    together.expect(stated_hz)
+    expected = [single.add(s, r) for s, r in zip(sequence.tolist(), received_ns.tolist(), strict=True)]
+    found: list[int] = []
+    while len(found) < len(sequence):
+        some = slice(len(found), len(found) + int(rng.choice([1, 20, 600, 3000])))
+        found += together.stamp(sequence[some], received_ns[some]).tolist()
+    assert found == expected
+    assert vars(together) == vars(single)

@@ -4,7 +4,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -180,7 +179,7 @@ def test_model_definitions_are_asked_for_again_when_they_change() -> None:
     with Server() as server, client_of(server, events) as client:
         client.wait_ready(PATIENCE_S)
         server.bodies = ("gripper", "lamp")
-        server.change = lambda frame: replace(frame, params=2)
+        server.change = lambda frame: frame._replace(params=2)
         assert "'lamp'" in events.wait("changed").message
         server.change = lambda frame: frame
         until(lambda: "lamp" in client.buffers and len(client.buffers["lamp"]), "poses of the lamp")

@@ -3,7 +3,6 @@
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
@@ -155,7 +154,7 @@ def test_without_markers_the_rest_of_a_frame_is_the_same(version: Version) -> No
     @given(frames(version))
     def check(frame: Frame) -> None:
         bare = decode_frame(packets.encode(frame, version), version, with_markers=False)
-        assert bare == replace(frame, marker_sets=(), other_markers=(), labeled_markers=())
+        assert bare == frame._replace(marker_sets=(), other_markers=(), labeled_markers=())
 
     check()
 

@@ -12,7 +12,7 @@ from devices.natnet import NatNetClient, NatNetConfig
 from devices.netft import NetFT, NetFTConfig, SensorCalibration
 from devices.sim import SimulatedRig
 from sessions import Recorder, SessionError, Take, open_session
-from sessions.datagrams import Datagram
+from sessions.datagrams import Datagram, Datagrams
 from sessions.decode import Decoders
 from sessions.imports import import_recording
 from sessions.replay import Played, play
@@ -77,7 +77,7 @@ def test_a_take_is_played_alone(rig_session: Recorded) -> None:
     take = session.take(1)
     times: list[int] = []
 
-    def keep(batch: list[Datagram]) -> None:
+    def keep(batch: Datagrams) -> None:
         times.extend(d.t_ns for d in batch)
 
     play(session, keep, speed=None, t0_ns=take.t0_ns, t1_ns=take.t1_ns, streams=["natnet/data"])
@@ -89,7 +89,7 @@ def test_a_paced_replay_can_be_stopped(rig_session: Recorded) -> None:
     stop = threading.Event()
     got: list[Datagram] = []
 
-    def deliver(batch: list[Datagram]) -> None:
+    def deliver(batch: Datagrams) -> None:
         got.extend(batch)
         if len(got) > 500:
             stop.set()
