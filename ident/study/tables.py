@@ -108,7 +108,7 @@ def _verdict_cells(s: Scored) -> list[str]:
 
 
 def not_better(rows: Sequence[Scored]) -> list[str]:
-    """Rows in which ours is worse, or only as good, with all figures."""
+    """Rows in which ours is worse, only as good, or sometimes gives no fit, with all figures."""
     found = []
     for s in rows:
         for score in (s.angle, s.position):
@@ -117,6 +117,8 @@ def not_better(rows: Sequence[Scored]) -> list[str]:
                 other = f"published {number(score.published[0])}{unit}" if score.published else "nothing published"
                 figures = f"ours {number(score.ours.mean)}{unit}, its method {number(score.theirs.mean)}{unit}, {other}"
                 found.append(f"{s.row.title}, {score.standing}: {figures}")
+        if s.failed:
+            found.append(f"{s.row.title}: no fit of ours in {s.failed} trials, which its means leave out")
     return found
 
 
