@@ -14,8 +14,8 @@ from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
-from scipy.stats import chi2
+from scipy.linalg.lapack import dtbtrs
+from scipy.special import gammaincinv
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -75,7 +75,7 @@ def refine(model: M, start: Mask | None = None) -> Estimate[M]:
     usable = np.ones(len(model.residuals()), dtype=bool) if start is None else start
     model, scatter = _concentrate(model, usable)
     k = scatter.shape[0]
-    gate = float(chi2.ppf(_GATE, k))
+    gate = _chi_squared(_GATE, k)
     inliers = usable & (_distances(model.residuals(), scatter) < gate)
     for _ in range(25):
         step, _ = _solve(model, scatter, inliers)
@@ -113,7 +113,7 @@ def _concentrate(model: M, usable: Mask) -> tuple[M, Array]:
         residuals = model.residuals()
         scatter = _scatter(residuals[best], 0)
         middle = float(np.median(_distances(residuals[usable], scatter)))
-        scatter = scatter * max(middle / float(chi2.ppf(0.5, k)), 1e-6)
+        scatter = scatter * max(middle / _chi_squared(0.5, k), 1e-6)
         if float(np.max(np.abs(step))) < 1e-7:
             break
     return model, scatter
@@ -202,8 +202,7 @@ class Noise:
 
     def applied(self, rows: Array) -> Array:
         """Multiply the covariance of the series with rows (n, p)."""
-        taps = [0.0, self.decay], [1.0, -self.decay]
-        past, future = lfilter(*taps, rows, axis=0), lfilter(*taps, rows[::-1], axis=0)[::-1]
+        past, future = _decaying(rows, self.decay), _decaying(rows[::-1], self.decay)[::-1]
         return np.asarray(self.variance * (rows + self.share * (past + future)))
 
     def near(self, other: "Noise") -> bool:
@@ -215,6 +214,23 @@ class Noise:
         """As many independent samples would know the variance as well as ``n`` of these."""
         squared = self.decay**2
         return n / (1.0 + 2.0 * self.share**2 * squared / (1.0 - squared))
+
+
+def _decaying(rows: Array, decay: float) -> Array:
+    """Sums (n, p) over all earlier rows, each weighted by the decay to the power of its distance."""
+    bands = np.ones((2, len(rows)))
+    bands[1] = -decay
+    shifted = np.zeros_like(rows)
+    shifted[1:] = decay * rows[:-1]
+    return np.asarray(dtbtrs(bands, shifted, uplo="L", diag="U")[0])
+
+
+def _chi_squared(share: float, k: int) -> float:
+    """Value below which the sum of k squared normal numbers stays in a share of all cases.
+
+    Written out because importing ``scipy.stats`` for it takes half a second.
+    """
+    return 2.0 * float(gammaincinv(0.5 * k, share))
 
 
 def _describe(autocovariances: Array, n: int) -> list[Noise]:
