@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from calibration import CalibrationFailure, Tip, tip_by_two_rotations
-from fitting import FitFailure, Selection, select
+from fitting import FitFailure
 from fitting.se3 import Array, frame, inverse
 from ident.handles import Handle, handle_types
 from ident.joints import Joint, joint_types
 from ident.joints.node import Node as ModelNode
+from ident.likeliest import likeliest
 from ident.model.convert import node_from_data, node_to_data
 from ident.model.schema import NodeData
 from ident.observing import farthest_off, observe, observe_unfitted
@@ -31,9 +32,6 @@ SEED = 7
 SEAT = (0.0003, math.radians(0.3))
 """How far (m, rad) a bar sits differently in the groove from one grip to the next: no take can show it, so that a tip
 found on one bar is known no better."""
-
-_KIND_OF_CANDIDATE = {"rotary": "rotary", "prismatic": "prismatic", "rigid": "fixed"}
-"""Joint types that the data are asked about, by their name among the fitters."""
 
 
 @dataclass(frozen=True)
@@ -214,16 +212,10 @@ def _kind(planned: PlannedNode, seen: Sequence[Array], looks_like: str | None) -
     """Type to fit, and what the data look like where that says something else."""
     if planned.is_handle:
         return planned.kind, ""
-    best = _likeliest(seen) if looks_like is None else looks_like
+    best = likeliest(seen, np.random.default_rng(SEED)) if looks_like is None else looks_like
     if planned.kind == "auto":
         return best or "rotary", ""
     return planned.kind, best
-
-
-def _likeliest(seen: Sequence[Array]) -> str:
-    """Name the joint type that explains the takes best; empty where they do not tell."""
-    chosen = select(list(seen), candidates=tuple(_KIND_OF_CANDIDATE), rng=np.random.default_rng(SEED))
-    return _KIND_OF_CANDIDATE[chosen.kind] if isinstance(chosen, Selection) and chosen.kind else ""
 
 
 def _options(planned: PlannedNode) -> dict[str, Any]:

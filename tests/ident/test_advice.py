@@ -13,6 +13,7 @@ from fitting import FitFailure
 from fitting.se3 import Array, exp, frame, rotation_z
 from ident.habits import extent, largest_jump, off_path, swings_about_bar, swings_in_hand
 from ident.joints import Prismatic, Rotary
+from ident.likeliest import bends_as_it_turns
 from ident.study.advice import MATCHING, SCENES, Measured, cases
 from ident.workflow.quality import QualityLimits
 
@@ -132,3 +133,13 @@ def test_size_of_a_movement_without_a_joint() -> None:
     straight = extent(drawer(), may_bend=True)
     assert straight.travel == pytest.approx(0.4, abs=0.01)
     assert straight.bow < 0.003
+
+
+def test_a_path_that_bends_as_it_turns_is_no_slide() -> None:
+    lever = replace(Rotary.example(), radius_m=0.08, limits=((0.0, math.radians(18)),))
+    rng = np.random.default_rng(4)
+    assert bends_as_it_turns(lever.simulate(rng, samples=500))
+    pulled = drawer()
+    assert not bends_as_it_turns(pulled)
+    turning = frame(rotation_z(math.radians(15) * np.linspace(0.0, 1.0, len(pulled) // 2)))
+    assert not bends_as_it_turns(pulled[: len(turning)] @ turning)

@@ -1,0 +1,52 @@
+"""Which joint type a movement looks like, for the operator who said "find out" or said something else."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fitting import Selection, select
+from fitting.se3 import Array, rotation_log
+
+KIND_OF_CANDIDATE = {"rotary": "rotary", "prismatic": "prismatic", "rigid": "fixed"}
+"""Joint types that the data are asked about, by their name among the fitters."""
+LEAST_TRAVEL = 0.01
+"""Metres: in less, no bend can be seen."""
+LEAST_TURN = np.radians(8.0)
+"""A joint that turned by less than this is not told from a slide by its turn."""
+BEND = (0.25, 2.0)
+"""Share of the bend that the turn asks for, between which a path counts as bent by it; grips that turned give 0.1."""
+
+
+def likeliest(seen: Sequence[Array], rng: np.random.Generator) -> str:
+    """Name the joint type that explains takes of tip poses (n, 4, 4) best; empty where they do not tell."""
+    chosen = select(list(seen), candidates=tuple(KIND_OF_CANDIDATE), rng=rng)
+    if not isinstance(chosen, Selection):
+        return ""
+    kind = KIND_OF_CANDIDATE[chosen.kind] if chosen.kind else ""
+    # A short arc whose grip turned in the hand as well looks straight at first.
+    if kind in ("", "prismatic") and all(bends_as_it_turns(np.asarray(take)) for take in seen):
+        return "rotary"
+    return kind
+
+
+def bends_as_it_turns(poses: Array) -> bool:
+    """Whether the gripper turns along the path and the path bends as it then must, as about an axis.
+
+    A grip that turns in the hand gives a turn without its bend, a drawer neither.
+    """
+    if len(poses) < 10:
+        return False
+    points = poses[:, :3, 3] - poses[:, :3, 3].mean(axis=0)
+    along = np.linalg.svd(points, full_matrices=False)[2][0]
+    way = points @ along
+    travel = float(np.subtract(*np.percentile(way, [99.0, 1.0])))
+    if travel < LEAST_TRAVEL:
+        return False
+    powers = np.stack([np.ones_like(way), way, way**2], axis=-1)
+    turns = rotation_log(poses[:, :3, :3] @ poses[len(poses) // 2, :3, :3].T)
+    turn_rate = np.linalg.lstsq(powers[:, :2], turns, rcond=None)[0][1]
+    bend = 2.0 * np.linalg.lstsq(powers, points, rcond=None)[0][2]
+    asked = np.cross(turn_rate, along)
+    if np.linalg.norm(asked) * travel < LEAST_TURN:
+        return False
+    return bool(BEND[0] < float(bend @ asked / (asked @ asked)) < BEND[1])
