@@ -19,11 +19,13 @@ class HostClock:
     wall clock; simulated devices that run at the same speed then still show their true rates.
     """
 
-    def __init__(self, speed: float = 1.0) -> None:
+    def __init__(self, speed: float = 1.0, not_before_ns: int = 0) -> None:
+        """Start at the wall clock, but not before ``not_before_ns``: it may have been set back, or time ran faster."""
         if not 0.0 < speed < float("inf"):
             raise ValueError(f"the speed of a clock is a positive number, not {speed}")
         self.speed = speed
-        self._start_ns, self._monotonic_start_ns = _both_clocks()
+        wall_ns, self._monotonic_start_ns = _both_clocks()
+        self._start_ns = max(wall_ns, not_before_ns)
 
     def now_ns(self) -> int:
         """Return the host time."""

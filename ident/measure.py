@@ -16,7 +16,7 @@ from ident.rig import Rig, describe
 from ident.runner import Runner
 from ident.takes import TakeData
 from ident.workflow.state import State
-from sessions import Recorder
+from sessions import Recorder, open_session
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,9 @@ def measurement(setup: Setup, on_change: Callable[[State], None]) -> Iterator[Me
     prepare_folder(setup.session.parent)
     # Loading the compiled loops holds up every thread: before the devices stream, not during the first take.
     warm_up()
-    clock = HostClock(setup.speed)
+    # What comes now must lie after all that the session holds, or its takes would mix with those of before.
+    before_ns = 0 if setup.resume is None else open_session(setup.session).t1_ns
+    clock = HostClock(setup.speed, not_before_ns=before_ns + 1)
     with Recorder(
         setup.session,
         metadata=dict(setup.metadata),

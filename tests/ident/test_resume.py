@@ -159,3 +159,9 @@ def test_ident_resume_goes_on_after_a_kill(tmp_path: Path) -> None:
     said = subprocess.run(resume, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
     assert f"with {kept} finished takes" in said
     assert "hinge" in said
+
+
+def test_time_goes_on_after_what_is_recorded() -> None:
+    later_ns = HostClock().now_ns() + 3600 * 10**9
+    assert HostClock(8.0, not_before_ns=later_ns).now_ns() >= later_ns
+    assert HostClock(not_before_ns=1).now_ns() < later_ns
