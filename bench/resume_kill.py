@@ -119,7 +119,11 @@ def compare(folder: Path, last: dict[str, Any], killed_ns: int, speed: float) ->
         killed_host = float((folder / "clock").read_text()) + speed * killed_ns
         lost_s = (killed_host - int(poses.t_ns[-1])) * 1e-9 / speed if len(poses.t_ns) else float("inf")
     said = resumed(path, folder)
-    if now["stopped"] and f"with {len(now['stopped'])} finished takes" not in said:
+    if state.phase is Phase.SAVING:
+        goes_on = "Saved" in said
+    else:
+        goes_on = not now["stopped"] or f"with {len(now['stopped'])} finished takes" in said
+    if not goes_on:
         problems.append(f"resume said: {said[-300:]}")
     return Outcome(last["phase"], tuple(problems), lost_s)
 
@@ -150,8 +154,8 @@ def main(count: int, speed: float) -> None:
         if outcome is None:
             continue
         found.append(outcome)
-        if outcome.problems:
-            print(f"{outcome.phase}: {'; '.join(outcome.problems)}", flush=True)
+        said = "; ".join(outcome.problems) or "came back"
+        print(f"{len(found):3} {outcome.phase:10} {said}, lost {outcome.lost_s:.3f} s", flush=True)
     lost = max(o.lost_s for o in found)
     wrong = sum(bool(o.problems) for o in found)
     phases = {p: sum(o.phase == p for o in found) for p in sorted({o.phase for o in found})}
