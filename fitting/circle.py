@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fitting import checks, ransac
-from fitting.noise import correlation_time
 from fitting.ransac import Consensus, consensus
 from fitting.result import AxisFit, FitFailure, Mask, frozen
 from fitting.se3 import Array, complete_axis
 from fitting.segments import moving_samples, suspects
+from fitting.spectrum import in_blocks, spread
 
 _LEAST = 6
 _PARAMETERS = 6
@@ -38,7 +38,7 @@ class CircleFit(AxisFit):
     radius: float
     radius_std: float
     correlation: float
-    """So many samples are worth one independent one."""
+    """Variance of the parameters over that from white noise: so many samples are worth one independent one."""
     angles: Array
     """Radians about ``axis`` (n,), unwrapped along time, zero at the first inlier."""
 
@@ -164,8 +164,7 @@ def _parabola(points: Array) -> Array:
 
 
 def _described(points: Array, found: Consensus, noise: float | None) -> CircleFit | FitFailure:
-    from fitting.dense import inverted
-    from fitting.kernels import circle_normal_equations, circle_offsets, circle_places, unwrapped
+    from fitting.kernels import circle_offsets, unwrapped
 
     parameters, inliers = found.parameters, found.inliers
     count = int(inliers.sum())
@@ -175,12 +174,11 @@ def _described(points: Array, found: Consensus, noise: float | None) -> CircleFi
     curvature = float(parameters[9])
     if curvature < 1e-9:
         return _straight(points[inliers], found.noise)
-    # The information is where the points are on the circle, not where the noise has put them.
-    _, matrix, _ = circle_normal_equations(parameters, circle_places(parameters, angles), inliers.astype(float))
     cost = float(found.squares @ inliers)
-    sigma = noise or max(float(np.sqrt(cost / max(2 * count - _PARAMETERS, 1))), ransac.smallest_noise(points))
-    tau = correlation_time(residuals, inliers, 3)
-    covariance = sigma**2 * tau * inverted(matrix, 1e-12)
+    shown = max(float(np.sqrt(cost / max(2 * count - _PARAMETERS, 1))), ransac.smallest_noise(points))
+    sigma = noise or shown
+    covariance, slowness = _covariance(curvature, angles, residuals / shown, inliers)
+    covariance *= sigma**2
     bend = float(np.sqrt(max(covariance[5, 5], 0.0)))
     failure = _degenerate(curvature, bend, points[inliers], sigma)
     if failure is not None:
@@ -212,9 +210,27 @@ def _described(points: Array, found: Consensus, noise: float | None) -> CircleFi
         axis=frozen(axis),
         radius=radius,
         radius_std=radius**2 * bend,
-        correlation=tau,
+        correlation=slowness,
         angles=frozen(angles - angles[inner[0]]),
     )
+
+
+def _covariance(curvature: float, angles: Array, residuals: Array, inliers: Mask) -> tuple[Array, float]:
+    """Covariance (6, 6) of the local parameters, and how many times that of white noise it is.
+
+    residuals: (n, 2) radial and axial, in units of the noise. The information is where the points are on the circle, at
+    ``angles`` (n,) from its point, not where the noise has put them.
+    """
+    from fitting.dense import inverted
+
+    x, y = np.sin(angles) / curvature, (1.0 - np.cos(angles)) / curvature
+    rows = np.zeros((2, len(angles), _PARAMETERS))
+    rows[0, :, 0], rows[0, :, 4], rows[0, :, 5] = 1.0 - curvature * y, x, y / curvature
+    rows[1, :, 1], rows[1, :, 2], rows[1, :, 3] = -1.0, -y, x
+    scores = in_blocks(rows, residuals, inliers)
+    inverse = inverted(scores.information.sum(axis=0), 1e-12)
+    found = spread(scores, inverse, ((0,), (1,))).sum(axis=0)
+    return inverse @ found @ inverse.T, float((inverse * found).sum()) / _PARAMETERS
 
 
 def _degenerate(curvature: float, bend: float, inner: Array, sigma: float) -> FitFailure | None:

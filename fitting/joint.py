@@ -1,17 +1,23 @@
 """From agreeing takes to one joint: refit them together, weigh by the effective noise, state the covariance."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fitting.agreement import Noise, freedoms, weighed
 from fitting.motion import FARTHEST, Kind, Motion, Solution, Start, Take, measured, solve
-from fitting.noise import chi2_quantile, correlation_time
+from fitting.noise import chi2_quantile
 from fitting.ransac import GATE
 from fitting.result import Mask
 from fitting.se3 import Array, complete_axis
 from fitting.segments import suspects
 
+if TYPE_CHECKING:
+    from fitting.uncertainty import Uncertainty
+
+Times = Sequence[tuple[float, float]]
 _TURNED = 4.0
 """Variance of the angles, in variances of their noise, from which there was a turn. Below it the noise of the angles
 themselves would pass for one."""
@@ -59,22 +65,41 @@ class Joint:
 def fit_joint(kind: Kind, motion: Motion, parts: list[Part], given: float | None) -> Joint:
     """Refit all takes together: leave out bursts, refit, score again, refit, with correlated noise weighed down."""
     allowed = [(part.positions, part.orientations) for part in parts]
-    solution = _solved(kind, motion, parts, [(1.0, 1.0)] * len(parts), 4)
+    white = ((1.0, 1.0),) * len(parts)
+    solution = _solved(kind, motion, parts, white, 4)
     for _ in range(2):
         parts = [_rescored(kind, solution, k, part, allowed[k], given) for k, part in enumerate(parts)]
-        solution = _solved(kind, solution.motion, parts, [(1.0, 1.0)] * len(parts), 6)
-    times = [_times(part, residuals) for part, residuals in zip(parts, solution.residuals, strict=True)]
+        solution = _solved(kind, solution.motion, parts, white, 6)
     parts = [
         _with_noise(kind, solution.motion, part, e, given) for part, e in zip(parts, solution.residuals, strict=True)
     ]
+    times = _uncertain(kind, solution, parts, white, given).slowness
     solution = _solved(kind, _beside_data(solution.motion, parts), parts, times, 6)
-    return _described(kind, solution, parts)
+    return _described(kind, solution, parts, _uncertain(kind, solution, parts, times, given))
 
 
-def _solved(kind: Kind, motion: Motion, parts: list[Part], times: list[tuple[float, float]], steps: int) -> Solution:
-    wp = [part.positions / (part.noise.position**2 * t[0]) for part, t in zip(parts, times, strict=True)]
-    wo = [part.orientations / (part.noise.orientation**2 * t[1]) for part, t in zip(parts, times, strict=True)]
-    return solve(kind, motion, [part.take for part in parts], wp, wo, steps)
+def _weights(parts: list[Part], times: Times) -> tuple[list[Array], list[Array]]:
+    """Inverse variances (n,) of the positions and orientations of each take, slow ones weighed down."""
+    return (
+        [part.positions / (part.noise.position**2 * t[0]) for part, t in zip(parts, times, strict=True)],
+        [part.orientations / (part.noise.orientation**2 * t[1]) for part, t in zip(parts, times, strict=True)],
+    )
+
+
+def _solved(kind: Kind, motion: Motion, parts: list[Part], times: Times, steps: int) -> Solution:
+    return solve(kind, motion, [part.take for part in parts], *_weights(parts, times), steps)
+
+
+def _uncertain(kind: Kind, solution: Solution, parts: list[Part], times: Times, given: float | None) -> "Uncertainty":
+    from fitting.uncertainty import uncertainty
+
+    scale = [1.0] * len(parts)
+    if given is not None:
+        scale = [
+            (given / _with_noise(kind, solution.motion, part, e, None).noise.position) ** 2
+            for part, e in zip(parts, solution.residuals, strict=True)
+        ]
+    return uncertainty(kind, solution, [part.take for part in parts], *_weights(parts, times), scale)
 
 
 def _rescored(
@@ -113,23 +138,16 @@ def _with_noise(kind: Kind, motion: Motion, part: Part, residuals: Array, given:
     return replace(part, noise=Noise(position, orientation))
 
 
-def _times(part: Part, residuals: Array) -> tuple[float, float]:
-    return (
-        correlation_time(residuals[:, :3], part.positions, 2),
-        correlation_time(residuals[:, 3:], part.orientations, 2),
-    )
-
-
 def _beside_data(motion: Motion, parts: list[Part]) -> Motion:
     """The same axis, its point moved next to the mean of the data."""
     mean = np.concatenate([part.take.p[part.positions] for part in parts]).mean(axis=0)
     return replace(motion, center=motion.center + ((mean - motion.center) @ motion.axis) * motion.axis)
 
 
-def _described(kind: Kind, solution: Solution, parts: list[Part]) -> Joint:
+def _described(kind: Kind, solution: Solution, parts: list[Part], uncertain: "Uncertainty") -> Joint:
     motion = solution.motion
     shared = len(kind.shared)
-    full = solution.covariance
+    full = uncertain.covariance
     covariance = np.zeros((4, 4))
     columns = 4 if kind.turns else 2
     covariance[:columns, :columns] = full[:columns, :columns]

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fitting import checks, ransac
-from fitting.noise import correlation_time
 from fitting.ransac import Consensus, consensus
 from fitting.result import AxisFit, FitFailure, Mask, frozen
 from fitting.se3 import Array, complete_axis
-from fitting.segments import moving_samples, suspects
+from fitting.segments import moving_samples, paced, suspects
+from fitting.spectrum import in_blocks, spread
 
 _LEAST = 4
 _THINNEST = 8.0
@@ -98,7 +98,7 @@ def _fit_take(points: Array, noise: float | None, rng: np.random.Generator) -> C
     if len(points) < _LEAST:
         return checks.too_few(len(points), _LEAST, "a line")
     moving = moving_samples(points)
-    found = consensus(Line(), points, noise=noise, rng=rng, moving=moving)
+    found = consensus(Line(), points, noise=noise, rng=rng, moving=moving, pace=paced(points))
     if isinstance(found, FitFailure):
         return found
     return settled(Line(), points, found, noise, moving)
@@ -154,17 +154,21 @@ def _joined(takes: list[Array], found: list[Consensus], noise: float | None) -> 
     freedoms = 2 * (count - len(takes)) - 2
     sigma = noise or max(float(np.sqrt(max(values[0] + values[1], 0.0) / max(freedoms, 1))), floor)
     basis = complete_axis(direction)[:, :2].T
-    across = pooled @ basis.T
-    tau = correlation_time(across, inliers, 2)
     moment = max(float(values[2]) - count * sigma**2, 0.0)
-    if moment <= 0.0 or span < _THINNEST * sigma or sigma * np.sqrt(2.0 * tau / moment) > _STEEPEST:
+    covariance = np.zeros((4, 4))
+    if moment > 0.0:
+        shown = np.sqrt(max(values[0] + values[1], floor**2) / max(freedoms, 1))
+        across = [offset @ basis.T / shown for offset in offsets]
+        covariance = sigma**2 * _covariance(
+            np.split(coordinates, np.cumsum([len(t) for t in takes])[:-1]), across, used, moment
+        )
+    if moment <= 0.0 or span < _THINNEST * sigma or np.sqrt(covariance[0, 0] + covariance[1, 1]) > _STEEPEST:
         return FitFailure(
             f"The points do not follow a line: they span {1e3 * span:.1f} mm at a noise of {1e3 * sigma:.2f} mm. "
             "Move the joint further, or check that it is a sliding one."
         )
     if inliers.mean() < 0.3:
         return FitFailure(f"Only {inliers.mean():.0%} of the samples agree with one line. Record the take again.")
-    covariance = np.diag([sigma**2 * tau / moment] * 2 + [sigma**2 * tau / count] * 2)
     point = np.mean([take[mask].mean(axis=0) for take, mask in zip(takes, used, strict=True)], axis=0)
     return LineFit(
         inliers=frozen(inliers, bool),
@@ -176,3 +180,22 @@ def _joined(takes: list[Array], found: list[Consensus], noise: float | None) -> 
         direction=frozen(direction),
         coordinates=frozen(coordinates),
     )
+
+
+def _covariance(along: list[Array], across: list[Array], used: list[Mask], moment: float) -> Array:
+    """Covariance (4, 4) of tilt and shift, for offsets across (n, 2) in units of the noise, of each take.
+
+    along: coordinates (n,) of each take from its mean, metres; moment: their sum of squares, less the noise.
+    """
+    out = np.zeros((4, 4))
+    for coordinates, offsets, mask in zip(along, across, used, strict=True):
+        rows = np.zeros((2, len(mask), 4))
+        rows[0, :, 0] = rows[1, :, 1] = coordinates
+        rows[0, :, 2] = rows[1, :, 3] = 1.0
+        count = float(mask.sum())
+        inverse = np.diag([1.0 / moment] * 2 + [1.0 / count] * 2)
+        found = spread(in_blocks(rows, offsets, mask), inverse, ((0,), (1,))).sum(axis=0)
+        # The point is the mean of the takes' own.
+        inverse[2:] /= len(along)
+        out += inverse @ found @ inverse.T
+    return out

@@ -86,14 +86,10 @@ class Motion:
 
 @dataclass(frozen=True)
 class Solution:
-    """A converged motion with the residuals (n, 6) of each take and the covariance of its parameters.
-
-    covariance: of the shared columns, then the own columns of the first take.
-    """
+    """A converged motion with the residuals (n, 6) of each take."""
 
     motion: Motion
     residuals: tuple[Array, ...]
-    covariance: Array
 
 
 def measured(kind: Kind, take: Take, axis: Array, center: Array, R0: Array, p0: Array, by: str = "both") -> Array:
@@ -120,7 +116,7 @@ def solve(kind: Kind, motion: Motion, takes: list[Take], wp: list[Array], wo: li
     offsets = np.cumsum([0, *map(len, takes)])
     starts = motion.starts
     R, p = _joined([take.R for take in takes]), _joined([take.p for take in takes])
-    axis, center, pitch, R0, p0, q, residuals, covariance = solve_takes(
+    axis, center, pitch, R0, p0, q, residuals = solve_takes(
         _own(motion.axis),
         _own(motion.center),
         float(motion.pitch),
@@ -142,7 +138,7 @@ def solve(kind: Kind, motion: Motion, takes: list[Take], wp: list[Array], wo: li
     )
     pieces = [slice(offsets[k], offsets[k + 1]) for k in range(len(takes))]
     moved = tuple(Start(R0[k], p0[k], q[piece]) for k, piece in enumerate(pieces))
-    return Solution(Motion(axis, center, moved, pitch), tuple(residuals[piece] for piece in pieces), covariance)
+    return Solution(Motion(axis, center, moved, pitch), tuple(residuals[piece] for piece in pieces))
 
 
 def settled_coordinates(kind: Kind, motion: Motion, take: Take, wp: float, wo: float) -> tuple[Array, Array]:

@@ -37,12 +37,16 @@ def linearised(  # noqa: C901
     H: Array,
     g: Array,
     residuals: Array,
+    blocks: Array,
+    information: Array,
 ) -> float:
     """Cost of one take; its Gauss–Newton matrix H (11, 11), gradient g (11,) and residuals (n, 6) are filled in.
 
     frame: (3, 3) columns basis[0], basis[1], axis; q: (n, 2) θ and s, improved in place by one Newton step;
     wp, wo: (n,) inverse variances of position (m) and orientation (rad), zero for what is not used; active: (11,)
-    columns that are wanted.
+    columns that are wanted. blocks (b, 6, 12), unless b is zero: gets the sums over blocks of time of the
+    derivatives and, in the last column, of the residuals, both in units of the noise, by the channels of ``_collect``;
+    information (6, 11, 11): the sums of products of the derivatives by these channels.
     """
     H[:] = 0.0
     g[:] = 0.0
@@ -82,6 +86,10 @@ def linearised(  # noqa: C901
             e[3 + k] *= root_o
             cost += e[k] * e[k] + e[3 + k] * e[3 + k]
         _eliminate(L, J, e, active)
+        if blocks.shape[0] > 0:
+            _collect(
+                a, pitch, arm, moved, root_p, root_o, J, e, blocks[(i * blocks.shape[0]) // R.shape[0]], information
+            )
         for c in range(SIZE):
             if not active[c]:
                 continue
@@ -100,6 +108,59 @@ def linearised(  # noqa: C901
         for d in range(c):
             H[d, c] = H[c, d]
     return cost
+
+
+@compiled
+def _collect(
+    a: Array,
+    pitch: float,
+    arm: Array,
+    moved: Array,
+    root_p: float,
+    root_o: float,
+    J: Array,
+    e: Array,
+    sums: Array,
+    information: Array,
+) -> None:
+    """Add one sample to the sums (6, 12) of its block and to the information, by channels.
+
+    Channels: position along the radius, position against turn along the path, position across both; orientation
+    about the radius, about the path, and what the sample's own angle explains, which is nothing.
+    """
+    height = arm[0] * a[0] + arm[1] * a[1] + arm[2] * a[2]
+    side = np.zeros((6, 6))
+    square = 0.0
+    for k in range(3):
+        side[0, k] = arm[k] - height * a[k]
+        square += side[0, k] ** 2
+    for k in range(3):
+        side[0, k] = side[0, k] / math.sqrt(square) if square > 1e-8 else moved[k, 0]
+        side[3, 3 + k] = side[0, k]
+    path = math.sqrt(square + pitch * pitch)
+    turn, rise = (math.sqrt(square) / path, pitch / path) if path > 1e-4 else (1.0, 0.0)
+    whole = math.hypot(root_p * path, root_o)
+    along, about = (root_p * path / whole, root_o / whole) if whole > 0.0 else (0.0, 1.0)
+    for k in range(3):
+        m, n = (k + 1) % 3, (k + 2) % 3
+        tangent = a[m] * side[0, n] - a[n] * side[0, m]
+        forward = turn * tangent + rise * a[k]
+        side[1, k], side[1, 3 + k] = about * forward, -along * a[k]
+        side[5, k], side[5, 3 + k] = along * forward, about * a[k]
+        side[2, k] = turn * a[k] - rise * tangent
+        side[4, 3 + k] = tangent
+    row = np.empty(SIZE)
+    for k in range(6):
+        for c in range(SIZE):
+            row[c] = 0.0
+            for r in range(6):
+                row[c] += side[k, r] * J[r, c]
+            sums[k, c] += row[c]
+        for r in range(6):
+            sums[k, SIZE] += side[k, r] * e[r]
+        for c in range(SIZE):
+            for d in range(SIZE):
+                information[k, c, d] += row[c] * row[d]
 
 
 @compiled

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fitting.columns import PITCH, PLACE, SHIFT, SIZE, TILT, TURN
 from fitting.compiled import compiled
-from fitting.dense import completed, factor, inverted, solved, turned
+from fitting.dense import completed, factor, solved, turned
 from fitting.motion_kernels import linearised
 from fitting.result import Mask
 from fitting.se3 import Array
@@ -37,11 +37,11 @@ def solve_takes(
     middle: Array,
     farthest: float,
     steps: int,
-) -> tuple[Array, Array, float, Array, Array, Array, Array, Array]:
-    """Minimise the weighted squares of all takes: axis, center, pitch, R0, p0, q, residuals, covariance.
+) -> tuple[Array, Array, float, Array, Array, Array, Array]:
+    """Minimise the weighted squares of all takes: axis, center, pitch, R0, p0, q, residuals.
 
     Takes k lie in rows offsets[k] to offsets[k+1]; R0 (k, 3, 3), p0 (k, 3) are their starts. ``middle`` (3,) and
-    ``farthest`` (m) say where the axis is when nothing turns. covariance: shared columns, then the first take's own.
+    ``farthest`` (m) say where the axis is when nothing turns.
     """
     takes = R0.shape[0]
     H, g = np.empty((takes, SIZE, SIZE)), np.empty((takes, SIZE))
@@ -77,7 +77,7 @@ def solve_takes(
             break
         else:
             damping = max(100.0 * damping, 1e-4)
-    return axis, center, pitch, R0, p0, q, residuals, _covariance(H, shared, own)
+    return axis, center, pitch, R0, p0, q, residuals
 
 
 @compiled
@@ -104,11 +104,12 @@ def _system(
 ) -> float:
     frame = completed(axis)
     cost = 0.0
+    none, nothing = np.empty((0, 6, SIZE + 1)), np.empty((0, SIZE, SIZE))
     for k in range(R0.shape[0]):
         own = slice(offsets[k], offsets[k + 1])
         cost += linearised(
             frame, center, pitch, turns, slides, R0[k], p0[k], R[own], p[own], q[own], wp[own], wo[own],
-            active, H[k], g[k], residuals[own],
+            active, H[k], g[k], residuals[own], none, nothing,
         )  # fmt: skip
     # Where nothing turns, the axis is at least within reach of the data: without this it would wander off.
     for k in range(2):
@@ -222,23 +223,3 @@ def _stepped(  # noqa: C901
             for r in range(3):
                 n_R0[k, r, c] = out[r]
     return n_axis, n_center, pitch + full[PITCH], n_R0, n_p0
-
-
-@compiled
-def _covariance(H: Array, shared: Places, own: Places) -> Array:
-    size = len(shared)
-    columns = np.empty(size + len(own), dtype=np.int64)
-    for c in range(len(columns)):
-        columns[c] = shared[c] if c < size else own[c - size]
-    full = _picked(H[0], columns, columns)
-    # Hardly anything is known of a direction about which nothing was said: one radian, one metre per radian.
-    for c in range(size):
-        if shared[c] < SHIFT or shared[c] == PITCH:
-            full[c, c] += 1.0
-    none, back, g_back = np.zeros(SIZE), np.empty((size, len(own))), np.empty(len(own))
-    for k in range(1, H.shape[0]):
-        matrix, _ = _reduced(H[k], none, shared, own, _LEAST_DAMPING, back, g_back)
-        for r in range(size):
-            for c in range(size):
-                full[r, c] += matrix[r, c]
-    return inverted(full, _LEAST_DAMPING)

@@ -58,14 +58,27 @@ class Consensus:
 
 
 def consensus(
-    model: Model, data: Array, *, noise: float | None, rng: np.random.Generator, moving: Mask | None = None
+    model: Model,
+    data: Array,
+    *,
+    noise: float | None,
+    rng: np.random.Generator,
+    moving: Mask | None = None,
+    pace: Array | None = None,
 ) -> Consensus | FitFailure:
-    """Find the parameters with which the most samples agree; hypotheses come from the ``moving`` samples only."""
+    """Find the parameters with which the most samples agree; hypotheses come from the ``moving`` samples only.
+
+    pace: (n + 1,) way up to each sample, 0 to 1, over which hypotheses and their judges spread evenly; None is time.
+    """
     from fitting.kernels import best_quantiles
 
     pool = np.arange(len(data)) if moving is None else np.flatnonzero(moving)
-    subset = data[pool[spread(rng, len(pool), SUBSET)]]
-    parameters = model.from_sample(data, pool[_stratified(rng, len(pool), model.sample_size)])
+    judges, chosen = spread(rng, len(pool), SUBSET), _stratified(rng, len(pool), model.sample_size)
+    if pace is not None:
+        way, evenly = pace[pool], np.linspace(pace[pool[0]], pace[pool[-1]], len(pool))
+        judges, chosen = (np.searchsorted(way, evenly[places]) for places in (judges, chosen))
+    subset = data[pool[judges]]
+    parameters = model.from_sample(data, pool[chosen])
     squares = model.residuals(parameters, subset)
     rank = int(QUANTILE * len(subset))
     numbers, values = best_quantiles(squares, rank, KEPT)

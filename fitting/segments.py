@@ -15,6 +15,8 @@ _LONG = 0.25
 """A pause lasts longer than this share of the movement's samples: slow starts and stops of a hand do not."""
 _KEPT = 1
 """So many blocks of a pause are kept next to the movement: they hold its very end."""
+_REST = 0.25
+"""Weight of a pause among hypotheses, over that of the movement."""
 _WINDOWS = np.array([2, 7, 24])
 _SUSPICION = 0.9999
 _QUIET = 0.3
@@ -49,6 +51,25 @@ def moving_samples(points: Array) -> Mask:
     if last > _LONG * active:
         result[used - (last - _KEPT) * size :] = False
     return result
+
+
+def paced(points: Array) -> Array:
+    """Way (n + 1,) up to each sample of a take (n, k), from 0 to 1, on which pauses count a quarter of their time.
+
+    Where a hand rests, it rests in one place: two resting places would outvote the movement between them.
+    """
+    n = len(points)
+    size = n // _BLOCKS
+    if size < 2:
+        return np.linspace(0.0, 1.0, n + 1)
+    from fitting.segment_kernels import block_medians
+
+    places, _ = block_medians(points, _BLOCKS, size)
+    ways = np.sqrt((np.diff(places, axis=0) ** 2).sum(axis=1))
+    usual = max(float(ways.mean()), 1e-300)
+    pace = np.clip(np.maximum(np.append(ways, 0.0), np.insert(ways, 0, 0.0)) / usual, _REST, 1.0)
+    way = np.concatenate([[0.0], np.cumsum(pace)])
+    return np.asarray(np.interp(np.arange(n + 1), np.linspace(0.0, n, _BLOCKS + 1), way / way[-1]))
 
 
 def suspects(residuals: Array, inliers: Mask, noise: float = 1.0) -> Mask:

@@ -1,0 +1,110 @@
+"""Covariance of a joint fitted to whole poses, under noise as slow as its takes show it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fitting.columns import PITCH, SHIFT, SIZE
+from fitting.dense import completed, inverted
+from fitting.motion import FARTHEST, Kind, Solution, Take
+from fitting.motion_kernels import linearised
+from fitting.se3 import Array
+from fitting.spectrum import Scores, blocks_of, spread
+
+_POOLED = ((0,), (1,), (2,), (3, 4), (5,))
+"""Channels of ``motion_kernels.linearised`` that have one spectrum: the two turns across the axis."""
+_DAMPING = 1e-10
+_QUICKEST = 0.05
+"""Noise that is all tremor hurts less than white noise of its size, but so little only if there is hardly any."""
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Covariance of the shared columns and the first take's own ones; what slowness costs each take's data."""
+
+    covariance: Array
+    slowness: tuple[tuple[float, float], ...]
+    """Of each take, positions and orientations: variance of the axis over that from white noise of the same size."""
+
+
+def uncertainty(
+    kind: Kind, solution: Solution, takes: list[Take], wp: list[Array], wo: list[Array], scale: list[float]
+) -> Uncertainty:
+    """Covariance of a solution for the weights wp, wo (n,) of each take that it was made with.
+
+    scale: variance of each take's positions, over that which its residuals show.
+    """
+    shared, own = kind.shared, kind.own
+    size = len(shared)
+    pieces = [_linear(kind, solution, k, take, wp[k], wo[k]) for k, take in enumerate(takes)]
+    # What is known without data: an axis is within reach, a tilt within a radian, a pitch within a metre per radian.
+    prior = np.diag([FARTHEST**-2 if SHIFT <= c < PITCH else 1.0 for c in shared.tolist()])
+    total = prior.copy()
+    reduced = []
+    for scores in pieces:
+        H = scores.information.sum(axis=0)
+        own_inverse = inverted(np.ascontiguousarray(H[np.ix_(own, own)]), _DAMPING)
+        back = own_inverse @ H[np.ix_(own, shared)]
+        change = np.zeros((SIZE, size + len(own)))
+        change[shared, np.arange(size)] = 1.0
+        change[np.ix_(own, np.arange(size))] = -back
+        change[own, size + np.arange(len(own))] = 1.0
+        rows = scores.rows @ change
+        information = change.T @ scores.information @ change
+        total += information.sum(axis=0)[:size, :size]
+        reduced.append((Scores(scores.residuals, rows, information, scores.used, scores.samples), own_inverse, back))
+    inverse = inverted(total, _DAMPING)
+    score, slowness = np.zeros((size + len(own), size + len(own))), []
+    score[:size, :size] = prior
+    for k, (scores, own_inverse, _) in enumerate(reduced):
+        absorbed = np.zeros_like(score)
+        absorbed[:size, :size], absorbed[size:, size:] = inverse, own_inverse
+        found = spread(scores, absorbed, _POOLED)
+        slow = np.einsum("cij,ji->c", found[:, :size, :size], inverse)
+        white = np.einsum("cij,ji->c", scores.information[:, :size, :size], inverse)
+        slowness.append((_ratio(slow[:3], white[:3]), _ratio(slow[3:], white[3:])))
+        found[:3] *= scale[k]
+        part = found.sum(axis=0)
+        score[:size, :size] += part[:size, :size]
+        if k == 0:
+            score[size:] += part[size:]
+            score[:size, size:] += part[:size, size:]
+    spreading = np.zeros_like(score)
+    spreading[:size, :size], spreading[size:, size:] = inverse, reduced[0][1]
+    spreading[size:, :size] = -reduced[0][2] @ inverse
+    return Uncertainty(spreading @ score @ spreading.T, tuple(slowness))
+
+
+def _ratio(slow: Array, white: Array) -> float:
+    return max(float(slow.sum() / white.sum()), _QUICKEST) if white.sum() > 0.0 else 1.0
+
+
+def _linear(kind: Kind, solution: Solution, k: int, take: Take, wp: Array, wo: Array) -> Scores:
+    """The take's residuals and derivatives at the solution, summed in blocks of time."""
+    motion = solution.motion
+    start = motion.starts[k]
+    active = np.zeros(SIZE, dtype=np.bool_)
+    active[kind.shared] = active[kind.own] = True
+    blocks, information = np.zeros((blocks_of(len(take)), 6, SIZE + 1)), np.zeros((6, SIZE, SIZE))
+    linearised(
+        completed(motion.axis),
+        motion.center,
+        motion.pitch,
+        kind.turns,
+        kind.slides,
+        start.R0,
+        start.p0,
+        take.R,
+        take.p,
+        start.q.copy(),
+        wp,
+        wo,
+        active,
+        np.empty((SIZE, SIZE)),
+        np.empty(SIZE),
+        np.empty((len(take), 6)),
+        blocks,
+        information,
+    )
+    used = np.repeat([np.count_nonzero(wp), np.count_nonzero(wo)], 3).astype(float)
+    return Scores(blocks[:, :, SIZE], blocks[:, :, :SIZE], information, used, len(take))

@@ -1,0 +1,66 @@
+"""Hands play slowly: at the pace of the movement. What a fit claims must hold then, too."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fitting
+from fitting.se3 import Array, rotation_exp
+from fitting.synthetic import Scene, axis_error, joint_poses
+
+RUNS = 40
+SECONDS = 8.0
+
+
+def _sway(rng: np.random.Generator, n: int) -> Array:
+    """Slow wandering (n, 3) of unit standard deviation, below 0.8 Hz."""
+    t = np.linspace(0.0, SECONDS, n)[:, None, None]
+    waves = np.sin(2.0 * np.pi * rng.uniform(0.0, 0.8, (3, 5)) * t + rng.uniform(0.0, 2.0 * np.pi, (3, 5)))
+    return np.asarray(waves.sum(axis=2) * np.sqrt(2.0 / 5.0))
+
+
+def _played(scene: Scene, seed: int) -> Array:
+    """The scene's poses with a grip that has 0.3 mm and 0.1° of play."""
+    rng = np.random.default_rng(seed)
+    n, poses = len(scene.poses), scene.poses.copy()
+    poses[:, :3, 3] += np.einsum("nij,nj->ni", poses[:, :3, :3], 3e-4 * _sway(rng, n))
+    poses[:, :3, :3] = poses[:, :3, :3] @ rotation_exp(np.radians(0.1) * _sway(rng, n))
+    return poses
+
+
+@pytest.mark.parametrize(
+    ("fit", "scene"),
+    [
+        (lambda poses: fitting.fit_line(poses[:, :3, 3]), {"slide": 0.4, "radius": 0.0}),
+        (lambda poses: fitting.fit_circle(poses[:, :3, 3]), {"turn": 1.5, "radius": 0.3}),
+        (fitting.fit_rotary, {"turn": 1.5, "radius": 0.3}),
+        (fitting.fit_cylindrical, {"turn": 1.0, "slide": 0.1, "radius": 0.0}),
+    ],
+    ids=["line", "circle", "rotary", "cylindrical"],
+)
+def test_slow_play_widens_the_claim(fit: Callable[[Array], Any], scene: dict[str, float]) -> None:
+    squares = []
+    for seed in range(RUNS):
+        truth = joint_poses(300 + seed, n=800, **scene)
+        found = fit(_played(truth, seed))
+        assert found, found
+        squares.append(axis_error(found, truth)[2])
+    # With white noise assumed, the means would be 15 to 40. A few slow waves leave their power uncertain: rather wide.
+    assert 1.0 < np.mean(squares) < 6.0
+    assert 0.7 < np.median(squares) < 5.0
+
+
+def test_rest_at_both_ends_does_not_outvote_the_movement() -> None:
+    """A drawer pushed aside while it stands open: more samples rest in two places than lie on its line."""
+    for seed in range(10):
+        scene = joint_poses(seed, slide=0.5, n=400)
+        rng = np.random.default_rng(seed)
+        aside = np.cross(scene.axis, [0.6, 0.0, 0.8])
+        middle = int(np.argmax(scene.slides))
+        rest = [np.repeat(scene.points[k : k + 1], 250, axis=0) + 5e-4 * rng.normal(size=(250, 3)) for k in (0, middle)]
+        rest[1] += 7e-3 * aside / np.linalg.norm(aside)
+        fit = fitting.fit_line(np.concatenate([rest[0], scene.points[:middle], rest[1], scene.points[middle:]]))
+        assert fit, fit
+        assert axis_error(fit, scene)[0] < np.radians(0.2)
