@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ import joblib
 
 from ident.errors import IdentError
 from ident.identify import build_tree
+from ident.imported import imported_measurement
 from ident.model.compare import Difference, compare
 from ident.reprocess import refit
-from ident.resume import recorded_rig, restore
+from ident.resume import measurement_of, recorded_rig
 from ident.tree import KinematicTree
 from ident.workflow.quality import QualityLimits
 from ident.workflow.state import State
+from sessions import open_session
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,8 @@ class RefitSettings:
 
     def key(self, session: Path) -> str:
         """Name under which the result for a session is kept, so that an interrupted run goes on."""
-        about = json.dumps([str(session.resolve()), session.stat().st_mtime_ns, asdict(self)], sort_keys=True)
+        made_of = [str(session.resolve()), session.stat().st_mtime_ns, version("ident"), asdict(self)]
+        about = json.dumps(made_of, sort_keys=True)
         return hashlib.sha256(about.encode()).hexdigest()[:24]
 
 
@@ -52,6 +56,10 @@ class Change:
     """Radians or metres."""
     axis_std_deg: float | None = None
     position_std_mm: float | None = None
+    residual_mm: float | None = None
+    """Root mean square distance of the samples used from the new fit."""
+    samples: int | None = None
+    samples_used: int | None = None
     verdict_before: str = ""
     verdict_after: str = ""
     error: str = ""
@@ -63,15 +71,21 @@ COLUMNS = tuple(Change.__dataclass_fields__)
 def refit_session(path: Path, settings: RefitSettings) -> tuple[list[Change], KinematicTree | None]:
     """Fit one session again; whatever goes wrong with it becomes a row, so that the others go on."""
     try:
-        session, state, data = restore(path)
+        session = open_session(path)
+        imported = not session.events()
+        state, data = imported_measurement(session) if imported else measurement_of(session)
         unknown = [name for name in settings.types if name not in state.plan]
         if unknown:
             return [Change(path.name, name, error=f"there is no '{name}' in this session") for name in unknown], None
-        limits = QualityLimits(**{**asdict(recorded_rig(session).limits()), **settings.quality})
-        again = refit(state, data, limits, types=settings.types, noise=settings.noise)
+        recorded = QualityLimits() if imported else recorded_rig(session).limits()
+        limits = QualityLimits(**{**asdict(recorded), **settings.quality})
+        nodes = [node.name for node in state.plan] if imported else None
+        again = refit(state, data, limits, types=settings.types, noise=settings.noise, nodes=nodes)
     except Exception as error:  # noqa: BLE001 - one broken session must not end a night's work on an archive
         explained = getattr(error, "explains_itself", False)
         return [Change(path.name, error=str(error) if explained else f"{type(error).__name__}: {error}")], None
+    if imported and not again.results:
+        return [Change(path.name, error=_reason(again))], None
     return changes(path.name, state, again), build_tree(again, accepted_only=True)
 
 
@@ -81,14 +95,17 @@ def changes(name: str, before: State, after: State) -> list[Change]:
     return [_change(name, difference, new, before, after) for difference in compare(old, new)]
 
 
+def _reason(state: State) -> str:
+    return state.verdict.findings[0].message if state.verdict else "nothing was fitted"
+
+
 def _change(name: str, moved: Difference, new: KinematicTree, before: State, after: State) -> Change:
     def verdict(state: State) -> str:
         result = state.result(moved.name)
         return "" if result is None else ("good" if result.verdict.good else result.verdict.findings[0].code)
 
     if moved.name not in new.nodes:
-        reason = after.verdict.findings[0].message if after.verdict else "not fitted"
-        return Change(name, moved.name, verdict_before=verdict(before), error=reason)
+        return Change(name, moved.name, verdict_before=verdict(before), error=_reason(after))
     node = new[moved.name]
     evidence = node.evidence
     spans = [high - low for _, _, low, high in moved.limits]
@@ -101,6 +118,9 @@ def _change(name: str, moved: Difference, new: KinematicTree, before: State, aft
         range_change=spans[0] if len(spans) == 1 else None,
         axis_std_deg=math.degrees(evidence.axis_std) if evidence else None,
         position_std_mm=evidence.position_std * 1e3 if evidence else None,
+        residual_mm=evidence.rms * 1e3 if evidence else None,
+        samples=evidence.samples if evidence else None,
+        samples_used=evidence.inliers if evidence else None,
         verdict_before=verdict(before),
         verdict_after=verdict(after),
     )
@@ -141,7 +161,9 @@ def _task(path: Path, settings: RefitSettings) -> tuple[Path, list[Change]]:
 @contextmanager
 def _backend(dask: str | None) -> Iterator[None]:
     if dask is None:
-        yield
+        # Each worker is busy with a session of its own: threads within it would only wait for each other.
+        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+            yield
         return
     try:
         import distributed

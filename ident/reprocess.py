@@ -1,6 +1,6 @@
 """Recorded measurements computed again: exactly as they were (replay), or with today's algorithms (refit)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from fitting import FitFailure
@@ -71,19 +71,20 @@ def refit(
     *,
     types: Mapping[str, str] | None = None,
     noise: float | None = None,
+    nodes: Collection[str] | None = None,
 ) -> State:
-    """Compute calibration and every node again from the takes that counted in the end."""
+    """Compute calibration and nodes again from the takes that counted in the end: those accepted, or those named."""
     plan = state.plan
     for node, kind in (types or {}).items():
         plan = plan.with_kind(node, kind)
-    accepted = {r.node for r in state.results if r.accepted}
+    wanted = {r.node for r in state.results if r.accepted} if nodes is None else nodes
     state = replace(state, plan=plan, results=())
     if all(state.used_takes(target) for target in CALIBRATION):
         solved = solve_calibration(state, data)
         if not isinstance(solved, str):
             state = replace(state, calibration=solved[0], calibration_verdict=solved[1])
     for planned in plan.depth_first():
-        if planned.name not in accepted:
+        if planned.name not in wanted:
             continue
         solution = solve_node(state, planned.name, data, limits, noise)
         if isinstance(solution, FitFailure):

@@ -14,7 +14,12 @@ from sessions import Session, open_session
 def restore(path: Path) -> tuple[Session, State, dict[int, TakeData]]:
     """Read a session: where the measurement stood, and every take that has an end."""
     session = open_session(path)
-    events = session.events()
+    return session, *measurement_of(session)
+
+
+def measurement_of(session: Session) -> tuple[State, dict[int, TakeData]]:
+    """Return where the measurement of a session stood, and every take that has an end."""
+    events, path = session.events(), session.path
     if not events:
         raise IdentError(f"{path} holds no measurement to go on with: it has no workflow events.")
     try:
@@ -22,7 +27,7 @@ def restore(path: Path) -> tuple[Session, State, dict[int, TakeData]]:
     except (KeyError, TypeError, ValueError) as error:
         raise IdentError(f"{path} was written by another version of ident, or is damaged: {error!r}.") from None
     config = recorded_rig(session)
-    return session, state, {t.id: _data(session, config, t.t0_ns, t.t1_ns) for t in state.takes if t.t1_ns}
+    return state, {t.id: _data(session, config, t.t0_ns, t.t1_ns) for t in state.takes if t.t1_ns}
 
 
 def recorded_rig(session: Session) -> RigConfig:

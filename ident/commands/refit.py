@@ -4,6 +4,9 @@ One session gives a table of its joints and, with `--out`, the new model. Severa
 are an archive: they are fitted in parallel, each result is kept as it comes, and an interrupted run goes on where it
 stopped. The table of all changes is written to OUT/refit.csv (or .parquet).
 
+An imported recording tells nothing of the object: each tracked body is fitted as one joint of unknown type that moved
+from beginning to end (named `joint` where there is one body). With `--type joint=rotary` you say what it is.
+
 examples:
   ident refit door.mcap
   ident refit door.mcap --type lever=auto --set fitting.noise=0.0004

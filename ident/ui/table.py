@@ -54,14 +54,28 @@ def changes_text(rows: Sequence[Change]) -> str:
             number(row.position_mm, ".2f"),
             number(row.axis_std_deg, ".3f"),
             number(row.position_std_mm, ".2f"),
+            number(row.residual_mm, ".2f"),
+            "–" if row.samples is None else f"{row.samples_used} of {row.samples}",
             row.verdict_before,
             row.verdict_after,
         )
         for row in rows
         if not row.error
     ]
-    header = ("session", "", "type", "axis moved °", "moved mm", "± °", "± mm", "before", "after")
-    return table(header, cells, right=(3, 4, 5, 6))
+    header = (
+        "session",
+        "",
+        "type",
+        "axis moved °",
+        "moved mm",
+        "± °",
+        "± mm",
+        "residual mm",
+        "samples",
+        "before",
+        "after",
+    )
+    return table(header, cells, right=(3, 4, 5, 6, 7, 8))
 
 
 def status_text(statuses: Sequence[DeviceStatus]) -> str:
