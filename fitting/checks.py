@@ -26,8 +26,8 @@ def as_takes(data: Any, shape: tuple[int, ...], name: str) -> list[Array] | FitF
         raise ValueError(f"No takes given: {name} must be an array (n, {_words(shape)}) or a list of such.")
     for k, take in enumerate(takes):
         where = f" of take {k}" if len(takes) > 1 else ""
-        fine = np.isfinite(take).all(axis=tuple(range(1, take.ndim)))
-        if not fine.all():
+        if not np.isfinite(take).all():
+            fine = np.isfinite(take).all(axis=tuple(range(1, take.ndim)))
             row = int(np.argmin(fine))
             return FitFailure(
                 f"Row {row}{where} of {name} is not finite ({len(take) - int(fine.sum())} such rows). "
@@ -71,7 +71,8 @@ def too_few(count: int, needed: int, what: str) -> FitFailure:
 
 def too_large(points: Array) -> FitFailure | None:
     """Say that most points (n, 3) span more metres than any object, which means wrong units."""
-    if np.ptp(points, axis=0).max() <= LARGEST_EXTENT:
+    # The first is quick and nearly always enough.
+    if 2.0 * np.abs(points).max() <= LARGEST_EXTENT or np.ptp(points, axis=0).max() <= LARGEST_EXTENT:
         return None
     # Single wild samples are outliers, not units.
     low, high = np.quantile(points, [0.2, 0.8], axis=0)

@@ -15,7 +15,7 @@ from fitting.ransac import Consensus, consensus
 from fitting.result import AxisFit, FitFailure, Mask, frozen
 from fitting.se3 import Array, complete_axis
 from fitting.segments import moving_samples, suspects
-from fitting.spectrum import in_blocks, spread
+from fitting.spectrum import Scores, blocks_of, spread
 
 _LEAST = 6
 _PARAMETERS = 6
@@ -117,7 +117,7 @@ def circle_consensus(points: Array, noise: float | None, rng: np.random.Generato
 
 def _settled(points: Array, found: Consensus, noise: float | None, allowed: Mask) -> Consensus:
     """Leave out bursts and samples away from the swept arc, refit, score again, until who is in no longer changes."""
-    from fitting.kernels import circle_distances, circle_offsets, circle_refined, isolated
+    from fitting.kernels import circle_distances, circle_offsets, circle_refined, extent, isolated
 
     floor = ransac.smallest_noise(points)
     for turn in range(5):
@@ -130,7 +130,7 @@ def _settled(points: Array, found: Consensus, noise: float | None, allowed: Mask
         weights = keep.astype(float)
         parameters = circle_refined(found.parameters, points, weights, 8)
         squares = circle_distances(parameters[None], points)[0]
-        if turn == 0 and parameters[9] * np.ptp(points[keep], axis=0).max() < _SHORT:
+        if turn == 0 and parameters[9] * extent(points, keep) < _SHORT:
             other = circle_refined(_parabola(points[keep]), points, weights, 8)
             other_squares = circle_distances(other[None], points)[0]
             if weights @ other_squares < weights @ squares:
@@ -164,7 +164,7 @@ def _parabola(points: Array) -> Array:
 
 
 def _described(points: Array, found: Consensus, noise: float | None) -> CircleFit | FitFailure:
-    from fitting.kernels import circle_offsets, unwrapped
+    from fitting.kernels import circle_offsets, extent, unwrapped
 
     parameters, inliers = found.parameters, found.inliers
     count = int(inliers.sum())
@@ -173,14 +173,14 @@ def _described(points: Array, found: Consensus, noise: float | None) -> CircleFi
     residuals, angles = circle_offsets(parameters, points)
     curvature = float(parameters[9])
     if curvature < 1e-9:
-        return _straight(points[inliers], found.noise)
+        return _straight(extent(points, inliers), found.noise)
     cost = float(found.squares @ inliers)
     shown = max(float(np.sqrt(cost / max(2 * count - _PARAMETERS, 1))), ransac.smallest_noise(points))
     sigma = noise or shown
     covariance, slowness = _covariance(curvature, angles, residuals / shown, inliers)
     covariance *= sigma**2
     bend = float(np.sqrt(max(covariance[5, 5], 0.0)))
-    failure = _degenerate(curvature, bend, points[inliers], sigma)
+    failure = _degenerate(curvature, bend, extent(points, inliers), sigma)
     if failure is not None:
         return failure
     radius = 1.0 / curvature
@@ -222,34 +222,32 @@ def _covariance(curvature: float, angles: Array, residuals: Array, inliers: Mask
     ``angles`` (n,) from its point, not where the noise has put them.
     """
     from fitting.dense import inverted
+    from fitting.kernels import circle_blocks
 
-    x, y = np.sin(angles) / curvature, (1.0 - np.cos(angles)) / curvature
-    rows = np.zeros((2, len(angles), _PARAMETERS))
-    rows[0, :, 0], rows[0, :, 4], rows[0, :, 5] = 1.0 - curvature * y, x, y / curvature
-    rows[1, :, 1], rows[1, :, 2], rows[1, :, 3] = -1.0, -y, x
-    scores = in_blocks(rows, residuals, inliers)
+    blocks = blocks_of(len(angles))
+    sums, information = circle_blocks(curvature, angles, residuals, inliers, blocks)
+    used = np.full(2, float(np.count_nonzero(inliers)))
+    scores = Scores(sums[:, :, _PARAMETERS], sums[:, :, :_PARAMETERS], information, used, len(angles))
     inverse = inverted(scores.information.sum(axis=0), 1e-12)
-    found = spread(scores, inverse, ((0,), (1,))).sum(axis=0)
+    found = spread(scores, inverse, np.eye(2)).sum(axis=0)
     return inverse @ found @ inverse.T, float((inverse * found).sum()) / _PARAMETERS
 
 
-def _degenerate(curvature: float, bend: float, inner: Array, sigma: float) -> FitFailure | None:
-    extent = float((inner.max(axis=0) - inner.min(axis=0)).max())
-    if extent < 6.0 * sigma:
+def _degenerate(curvature: float, bend: float, widest: float, sigma: float) -> FitFailure | None:
+    if widest < 6.0 * sigma:
         return FitFailure(
-            f"The points stay within {1e3 * extent:.2f} mm, which is noise ({1e3 * sigma:.2f} mm). "
+            f"The points stay within {1e3 * widest:.2f} mm, which is noise ({1e3 * sigma:.2f} mm). "
             "Move the joint further."
         )
     if curvature <= _STRAIGHT * bend:
-        return _straight(inner, sigma)
+        return _straight(widest, sigma)
     if 1.0 / curvature < _SMALLEST * sigma:
         return FitFailure(f"The points stay within their noise ({1e3 * sigma:.2f} mm). Move the joint further.")
     return None
 
 
-def _straight(inner: Array, sigma: float) -> FitFailure:
-    extent = float(np.ptp(inner, axis=0).max())
+def _straight(widest: float, sigma: float) -> FitFailure:
     return FitFailure(
-        f"The points lie on a straight line within their noise ({1e3 * sigma:.2f} mm over {1e3 * extent:.0f} mm): "
+        f"The points lie on a straight line within their noise ({1e3 * sigma:.2f} mm over {1e3 * widest:.0f} mm): "
         "no radius can be told. Turn the joint further, or check that it is a turning one."
     )

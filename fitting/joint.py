@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from fitting.uncertainty import Uncertainty
 
 Times = Sequence[tuple[float, float]]
+_STEADY = 200
+"""Who is in counts as settled when not more than one sample in so many changes."""
 _TURNED = 4.0
 """Variance of the angles, in variances of their noise, from which there was a turn. Below it the noise of the angles
 themselves would pass for one."""
@@ -68,8 +70,11 @@ def fit_joint(kind: Kind, motion: Motion, parts: list[Part], given: float | None
     white = ((1.0, 1.0),) * len(parts)
     solution = _solved(kind, motion, parts, white, 4)
     for _ in range(2):
+        before = parts
         parts = [_rescored(kind, solution, k, part, allowed[k], given) for k, part in enumerate(parts)]
         solution = _solved(kind, solution.motion, parts, white, 6)
+        if all(_same(old, new) for old, new in zip(before, parts, strict=True)):
+            break
     parts = [
         _with_noise(kind, solution.motion, part, e, given) for part, e in zip(parts, solution.residuals, strict=True)
     ]
@@ -100,6 +105,12 @@ def _uncertain(kind: Kind, solution: Solution, parts: list[Part], times: Times, 
             for part, e in zip(parts, solution.residuals, strict=True)
         ]
     return uncertainty(kind, solution, [part.take for part in parts], *_weights(parts, times), scale)
+
+
+def _same(old: Part, new: Part) -> bool:
+    """Whether hardly any sample came in or went out."""
+    changed = np.count_nonzero(old.positions ^ new.positions) + np.count_nonzero(old.orientations ^ new.orientations)
+    return changed <= len(old.take) // _STEADY
 
 
 def _rescored(

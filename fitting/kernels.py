@@ -351,15 +351,40 @@ def gated_noise(squares: Array, noise: float, gate: float, usual: float, floor: 
 
 
 @compiled
-def circle_places(parameters: Array, angles: Array) -> Array:
-    """Points (n, 3) on a circle (10,) of positive curvature at angles (n,) from its point."""
-    out = np.empty((len(angles), 3))
-    radius = 1.0 / parameters[9]
-    for i in range(len(angles)):
-        along, inward = radius * math.sin(angles[i]), radius * (1.0 - math.cos(angles[i]))
-        for r in range(3):
-            out[i, r] = parameters[r] + along * parameters[3 + r] + inward * parameters[6 + r]
-    return out
+def circle_blocks(curvature: float, angles: Array, residuals: Array, used: Mask, blocks: int) -> tuple[Array, Array]:
+    """Derivatives of radial and axial residuals (n, 2) at points on a circle, and the residuals, in blocks of time.
+
+    Gives the sums (blocks, 2, 7), residuals in the last column, and the sums of products (2, 6, 6) of derivatives. Local
+    parameters as in ``circle_normal_equations``; angles (n,) are counted from the arc's point.
+    """
+    n = len(angles)
+    sums, information = np.zeros((blocks, 2, 7)), np.zeros((2, 6, 6))
+    for i in range(n):
+        if not used[i]:
+            continue
+        x, y = math.sin(angles[i]) / curvature, (1.0 - math.cos(angles[i])) / curvature
+        rows = ((1.0 - curvature * y, 0.0, 0.0, 0.0, x, y / curvature), (0.0, -1.0, -y, x, 0.0, 0.0))
+        block = sums[(i * blocks) // n]
+        for c in range(2):
+            for k in range(6):
+                block[c, k] += rows[c][k]
+                for m in range(6):
+                    information[c, k, m] += rows[c][k] * rows[c][m]
+            block[c, 6] += residuals[i, c]
+    return sums, information
+
+
+@compiled
+def extent(points: Array, used: Mask) -> float:
+    """Longest side (m) of the box around the used points (n, 3)."""
+    widest = 0.0
+    for k in range(points.shape[1]):
+        low, high = np.inf, -np.inf
+        for i in range(points.shape[0]):
+            if used[i]:
+                low, high = min(low, points[i, k]), max(high, points[i, k])
+        widest = max(widest, high - low)
+    return widest
 
 
 @compiled

@@ -194,7 +194,7 @@ def _covariance(along: list[Array], across: list[Array], used: list[Mask], momen
         rows[0, :, 2] = rows[1, :, 3] = 1.0
         count = float(mask.sum())
         inverse = np.diag([1.0 / moment] * 2 + [1.0 / count] * 2)
-        found = spread(in_blocks(rows, offsets, mask), inverse, ((0,), (1,))).sum(axis=0)
+        found = spread(in_blocks(rows, offsets, mask), inverse, np.eye(2)).sum(axis=0)
         # The point is the mean of the takes' own.
         inverse[2:] /= len(along)
         out += inverse @ found @ inverse.T

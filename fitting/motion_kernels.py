@@ -46,7 +46,7 @@ def linearised(  # noqa: C901
     wp, wo: (n,) inverse variances of position (m) and orientation (rad), zero for what is not used; active: (11,)
     columns that are wanted. blocks (b, 6, 12), unless b is zero: gets the sums over blocks of time of the
     derivatives and, in the last column, of the residuals, both in units of the noise, by the channels of ``_collect``;
-    information (6, 11, 11): the sums of products of the derivatives by these channels.
+    information (6, 11, 11): the sums of products of the derivatives by these channels, lower triangles.
     """
     H[:] = 0.0
     g[:] = 0.0
@@ -129,7 +129,7 @@ def _collect(
     about the radius, about the path, and what the sample's own angle explains, which is nothing.
     """
     height = arm[0] * a[0] + arm[1] * a[1] + arm[2] * a[2]
-    side = np.zeros((6, 6))
+    side = np.zeros((5, 6))
     square = 0.0
     for k in range(3):
         side[0, k] = arm[k] - height * a[k]
@@ -146,20 +146,20 @@ def _collect(
         tangent = a[m] * side[0, n] - a[n] * side[0, m]
         forward = turn * tangent + rise * a[k]
         side[1, k], side[1, 3 + k] = about * forward, -along * a[k]
-        side[5, k], side[5, 3 + k] = along * forward, about * a[k]
         side[2, k] = turn * a[k] - rise * tangent
         side[4, 3 + k] = tangent
     row = np.empty(SIZE)
-    for k in range(6):
+    for k in range(5):
+        low, high = (0 if k < 3 else 3), (6 if k == 1 or k > 2 else 3)
         for c in range(SIZE):
             row[c] = 0.0
-            for r in range(6):
+            for r in range(low, high):
                 row[c] += side[k, r] * J[r, c]
             sums[k, c] += row[c]
-        for r in range(6):
+        for r in range(low, high):
             sums[k, SIZE] += side[k, r] * e[r]
         for c in range(SIZE):
-            for d in range(SIZE):
+            for d in range(c + 1):
                 information[k, c, d] += row[c] * row[d]
 
 

@@ -25,7 +25,7 @@ class Online(Generic[Result]):
     def __init__(
         self,
         fitter: Callable[..., Result | FitFailure],
-        capacity: int = 256,
+        capacity: int = 128,
         noise: float | None = None,
         rng: int | None = None,
     ) -> None:

@@ -76,45 +76,40 @@ def in_blocks(rows: Array, residuals: Array, used: Mask) -> Scores:
     )
 
 
-def spread(scores: Scores, absorbed: Array, pooled: tuple[tuple[int, ...], ...]) -> Array:
+def spread(scores: Scores, absorbed: Array, pooled: Array) -> Array:
     """Covariance (c, p, p) that noise gives to the sum of scores, by channels.
 
-    absorbed: (p, p) inverse information of the fit; pooled: channels that have one spectrum.
+    absorbed: (p, p) inverse information of the fit; pooled: (g, c) of ones where channels of a group have one
+    spectrum, else zero.
     """
     if scores.samples < _LEAST:
         return scores.information.copy()
     cosines = _cosines(len(scores.residuals)) * math.sqrt(len(scores.residuals) / scores.samples)
     waves = cosines @ scores.residuals
-    rows = np.einsum("kb,bcp->ckp", cosines, scores.rows)
+    rows = cosines @ scores.rows.transpose(1, 0, 2)
     share = np.maximum(scores.used, 1.0) / scores.samples
-    power = waves.T**2 / share[:, None]
-    left = 1.0 - np.einsum("ckp,pq,ckq->ck", rows, absorbed, rows) / share[:, None]
-    left = np.clip(left, 1e-3, 1.0)
-    out = np.empty_like(scores.information)
-    for channels in pooled:
-        found = _spectrum(power[list(channels)], left[list(channels)])
-        for c in channels:
-            fast = found[-1]
-            out[c] = fast * scores.information[c] + (rows[c].T * (found - fast)) @ rows[c]
-    return out
+    power = waves**2 / share
+    left = 1.0 - ((rows @ absorbed) * rows).sum(axis=2).T / share
+    found = _spectra(power @ pooled.T, np.minimum(np.maximum(left, 1e-3), 1.0) @ pooled.T) @ pooled
+    fast = found[-1]
+    slow = (found - fast).T[:, :, None] * rows
+    return np.asarray(fast[:, None, None] * scores.information + slow.transpose(0, 2, 1) @ rows)
 
 
-def _spectrum(power: Array, left: Array) -> Array:
-    """Expected power (k,) at each frequency, from its measured values (c, k) and the shares left by the fit."""
-    p, d = power.sum(axis=0), left.sum(axis=0)
-    shapes, logs, prior = _family(len(p))
-    count = float(d.sum())
-    level = np.maximum((p / shapes).sum(axis=1), _EXACT * count)
-    likelihood = prior - 0.5 * (count * np.log(level) + logs @ d)
-    belief = np.exp(likelihood - likelihood.max())
-    belief /= belief.sum()
+def _spectra(power: Array, left: Array) -> Array:
+    """Expected power (k, g) at each frequency, from its measured values and the shares left by the fit."""
+    shapes, inverse, logs, prior = _family(len(power))
+    count = left.sum(axis=0)
+    level = np.maximum(inverse @ power, _EXACT * count)
+    likelihood = prior - 0.5 * (count * np.log(level) + logs @ left)
+    belief = np.exp(likelihood - likelihood.max(axis=0))
     # Mean, not mode, of the level: what a few waves say about it is uncertain, too.
-    return np.asarray((belief * level) @ shapes / max(count - 2.0, 1.0))
+    return np.asarray(shapes.T @ (belief * level) / (belief.sum(axis=0) * np.maximum(count - 2.0, 1.0)))
 
 
 @lru_cache(maxsize=64)
-def _family(waves: int) -> tuple[Array, Array, Array]:
-    """Spectra (m, k) relative to their flat part, their logarithms, and the logarithm (m,) of the belief in them."""
+def _family(waves: int) -> tuple[Array, Array, Array, Array]:
+    """Spectra (m, k) relative to their flat part, inverses, logarithms; and the logarithm (m, 1) of their prior."""
     k = np.arange(waves)
     shapes, prior = [np.ones(waves)], [_WHITE]
     for corner in _CORNERS:
@@ -123,7 +118,7 @@ def _family(waves: int) -> tuple[Array, Array, Array]:
                 shapes.append(1.0 + ratio / (1.0 + (k / corner) ** fall))
                 prior.append((1.0 - _WHITE) / (len(_CORNERS) * len(_FALLS) * len(_RATIOS)))
     table = np.array(shapes)
-    return table, np.log(table), np.log(prior)
+    return table, 1.0 / table, np.log(table), np.log(prior)[:, None]
 
 
 @lru_cache(maxsize=64)

@@ -11,7 +11,8 @@ from fitting.motion_kernels import linearised
 from fitting.se3 import Array
 from fitting.spectrum import Scores, blocks_of, spread
 
-_POOLED = ((0,), (1,), (2,), (3, 4), (5,))
+_POOLED = np.delete(np.eye(6), 4, axis=0)
+_POOLED[3, 4] = 1.0
 """Channels of ``motion_kernels.linearised`` that have one spectrum: the two turns across the axis."""
 _DAMPING = 1e-10
 _QUICKEST = 0.05
@@ -60,8 +61,8 @@ def uncertainty(
         absorbed = np.zeros_like(score)
         absorbed[:size, :size], absorbed[size:, size:] = inverse, own_inverse
         found = spread(scores, absorbed, _POOLED)
-        slow = np.einsum("cij,ji->c", found[:, :size, :size], inverse)
-        white = np.einsum("cij,ji->c", scores.information[:, :size, :size], inverse)
+        slow = (found[:, :size, :size] * inverse).sum(axis=(1, 2))
+        white = (scores.information[:, :size, :size] * inverse).sum(axis=(1, 2))
         slowness.append((_ratio(slow[:3], white[:3]), _ratio(slow[3:], white[3:])))
         found[:3] *= scale[k]
         part = found.sum(axis=0)
@@ -106,5 +107,6 @@ def _linear(kind: Kind, solution: Solution, k: int, take: Take, wp: Array, wo: A
         blocks,
         information,
     )
+    information += np.tril(information, -1).transpose(0, 2, 1)
     used = np.repeat([np.count_nonzero(wp), np.count_nonzero(wo)], 3).astype(float)
     return Scores(blocks[:, :, SIZE], blocks[:, :, :SIZE], information, used, len(take))
