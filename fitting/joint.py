@@ -110,7 +110,7 @@ def _uncertain(kind: Kind, solution: Solution, parts: list[Part], times: Times, 
 def _same(old: Part, new: Part) -> bool:
     """Whether hardly any sample came in or went out."""
     changed = np.count_nonzero(old.positions ^ new.positions) + np.count_nonzero(old.orientations ^ new.orientations)
-    return changed <= len(old.take) // _STEADY
+    return bool(changed <= len(old.take) // _STEADY)
 
 
 def _rescored(

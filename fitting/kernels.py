@@ -354,8 +354,8 @@ def gated_noise(squares: Array, noise: float, gate: float, usual: float, floor: 
 def circle_blocks(curvature: float, angles: Array, residuals: Array, used: Mask, blocks: int) -> tuple[Array, Array]:
     """Derivatives of radial and axial residuals (n, 2) at points on a circle, and the residuals, in blocks of time.
 
-    Gives the sums (blocks, 2, 7), residuals in the last column, and the sums of products (2, 6, 6) of derivatives. Local
-    parameters as in ``circle_normal_equations``; angles (n,) are counted from the arc's point.
+    Gives the sums (blocks, 2, 7), residuals in the last column, and the sums of products (2, 6, 6) of derivatives.
+    Local parameters as in ``circle_normal_equations``; angles (n,) are counted from the arc's point.
     """
     n = len(angles)
     sums, information = np.zeros((blocks, 2, 7)), np.zeros((2, 6, 6))
