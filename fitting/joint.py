@@ -21,7 +21,7 @@ Times = Sequence[tuple[float, float]]
 _STEADY = 200
 """Who is in counts as settled when not more than one sample in so many changes."""
 _ALIKE = 1.5
-"""Ratio of slownesses up to which weights need no change: even at it, a change gains a fiftieth of the error at most."""
+"""Ratio of slownesses up to which weights need no change: even at it, a change gains a fiftieth of the error."""
 _TURNED = 4.0
 """Variance of the angles, in variances of their noise, from which there was a turn. Below it the noise of the angles
 themselves would pass for one."""
