@@ -64,6 +64,14 @@ class AxisFit(Fit):
     covariance: Array
     """(4, 4): tilt of the axis along basis[0], basis[1] (rad), shift of it at ``point`` along the same (m)."""
 
+    def __post_init__(self) -> None:
+        # Inverting nearly singular information leaves rounding that is no covariance: a variance just below zero.
+        symmetric = 0.5 * (self.covariance + self.covariance.T)
+        values, vectors = np.linalg.eigh(symmetric)
+        if values[0] < 0.0:
+            symmetric = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        object.__setattr__(self, "covariance", frozen(symmetric))
+
     @property
     def axis_std(self) -> float:
         """Standard deviation (rad) of the axis direction: root of the trace of the tilt covariance."""
