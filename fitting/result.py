@@ -69,7 +69,8 @@ class AxisFit(Fit):
         symmetric = 0.5 * (self.covariance + self.covariance.T)
         values, vectors = np.linalg.eigh(symmetric)
         if values[0] < 0.0:
-            symmetric = (vectors * np.maximum(values, 0.0)) @ vectors.T
+            half = vectors * np.sqrt(np.maximum(values, 0.0))
+            symmetric = half @ half.T
         object.__setattr__(self, "covariance", frozen(symmetric))
 
     @property
