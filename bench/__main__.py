@@ -9,6 +9,7 @@ BENCHES = (
     ("bench.netft", "our RDT client against pynetft"),
     ("bench.tree_speed", "forward kinematics against pinocchio and yourdfpy"),
     ("bench.sessions_replay", "replay against real time"),
+    ("bench.sessions_refit", "refitting an archive with one and two workers"),
     ("bench.calibration_promises", "accuracy, honesty and refusals of the calibrations"),
     ("bench.advice", "advice on good and bad takes"),
 )
