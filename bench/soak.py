@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from devices.clock import HostClock
+from devices.netft import NetFT, NetFTHealth
 from devices.sim import SimulatedRig
 from ident.rig import Listeners, Rig
 from ident.simulated import simulated_config
@@ -49,8 +50,8 @@ def main(seconds: float) -> int:
             return int(mocap.kernel_drops + ft.kernel_drops + ft.account.lost - lost[1] > 0)
 
 
-def _ft(rig: Rig):  # type: ignore[no-untyped-def]
-    assert rig.ft is not None
+def _ft(rig: Rig) -> NetFTHealth:
+    assert isinstance(rig.ft, NetFT)
     return rig.ft.health()
 
 

@@ -22,6 +22,7 @@ from calibration import (
     RigIdentity,
     SensorAlignment,
     Tip,
+    TipProgress,
     align_sensor,
     coverage,
     find_holds,
@@ -262,17 +263,16 @@ def calibrate_weight(bench: Bench) -> tuple[SensorAlignment, Load] | Calibration
     return load if isinstance(load, CalibrationFailure) else (alignment, load)
 
 
-def _advice(progress: Any) -> Advice:
-    return bool(progress.done), str(progress.advice)
+def _advice(progress: TipProgress) -> Advice:
+    return progress.done, progress.advice
 
 
 def _turn_advice(screws: Array, handle: Array | None) -> Advice:
     progress = two_rotations_progress(screws, handle)
-    covered = progress.covered[0] if handle is None else progress.std or 0.0
-    done = progress.done and handle is not None
-    if handle is None and covered >= 1.0:
-        return False, "Far enough; a little further makes it better. Then stop."
-    return done, progress.advice
+    if handle is None:
+        far_enough = progress.covered[0] >= 1.0
+        return False, "Far enough; a little further makes it better. Then stop." if far_enough else progress.advice
+    return _advice(progress)
 
 
 def keep(calibration: Tip | SensorAlignment | Load, bench: Bench, store: CalibrationStore) -> str:
