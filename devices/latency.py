@@ -37,7 +37,7 @@ _REACH_S = 0.006
 _FINE_S = 0.0005
 _LEAST_EXPLAINED = 0.8
 _HELP = (
-    "Hold the gripper as when measuring, hit the table with it ten times within view of the cameras, at least half "
+    "Hold the gripper as when measuring, hit the table with it twenty times within view of the cameras, at least half "
     "a second apart and without turning it, then run `ident check --latency` again."
 )
 

@@ -101,8 +101,7 @@ class Bench:
         keep = window.measured
         if not keep.any():
             return ()
-        latency_ns = int(self.rig.config.ft_latency_s * 1e9)
-        loads, known = wrenches.interpolate(window.t_ns[keep] - latency_ns)
+        loads, known = wrenches.interpolate(window.t_ns[keep])
         return find_holds(window.t_ns[keep], window.poses()[keep], np.where(known[:, None], loads, np.nan))
 
     def _perform(self, movement: dict[str, Any], ended: threading.Event) -> None:

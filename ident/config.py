@@ -61,6 +61,8 @@ class ForceTorque(Section):
     """Serial port, for ``ati_serial``."""
     format: Literal["ctl-ascii", "ctl-binary", "axia"] = "ctl-ascii"
     baud: Annotated[int, Field(gt=0)] = 115200
+    latency_s: Annotated[float, Field(gt=-1.0, lt=1.0)] = 0.0
+    """How much later an event shows in this sensor's stream than in the poses; ``ident check --latency`` finds it."""
     calibration: Counts | None = None
 
     @model_validator(mode="after")
@@ -85,8 +87,6 @@ class RigConfig(Section):
     name: str = "rig"
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.80665)
     """In the world frame, m/s². Motive's own default has y up: (0, -9.80665, 0)."""
-    ft_latency_s: Annotated[float, Field(gt=-1.0, lt=1.0)] = 0.0
-    """How much later the force/torque stream is stamped than the poses; see ``ident check --latency``."""
     mocap: Mocap = Mocap()
     ft: ForceTorque | None = None
     trigger: Trigger | None = None

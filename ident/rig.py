@@ -229,6 +229,7 @@ def netft_config(ft: ForceTorque) -> NetFTConfig:
         mode=ft.mode,
         product=ft.product,
         calibration=None if ft.calibration is None else SensorCalibration(**ft.calibration.model_dump()),
+        latency_s=ft.latency_s,
     )
 
 
@@ -237,7 +238,9 @@ def serial_config(ft: ForceTorque) -> AtiSerialConfig:
     if ft.calibration is None:
         raise ValueError("a serial sensor needs its calibration")
     counts = SensorCalibration(**ft.calibration.model_dump())
-    return AtiSerialConfig(name="ft", port=ft.port, calibration=counts, format=ft.format, baud=ft.baud)
+    return AtiSerialConfig(
+        name="ft", port=ft.port, calibration=counts, format=ft.format, baud=ft.baud, latency_s=ft.latency_s
+    )
 
 
 def describe(rig: Rig) -> dict[str, Any]:

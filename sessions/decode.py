@@ -62,7 +62,13 @@ class Decoders:
         settings = netft or NetFTConfig()
         self.wrenches = WrenchBuffer(settings.capacity)
         self._calibrated = calibration is not None
-        self._intake = Intake(self.wrenches, self._clock, round(settings.reorder_s * 1e9), on_wrenches=on_wrenches)
+        self._intake = Intake(
+            self.wrenches,
+            self._clock,
+            round(settings.reorder_s * 1e9),
+            late_ns=round(settings.latency_s * 1e9),
+            on_wrenches=on_wrenches,
+        )
         if calibration is not None:
             self._intake.use(calibration, TABLES[settings.product or calibration.product])
 

@@ -62,6 +62,8 @@ class AtiSerialConfig:
     """Readings that a CTL controller averages (``SA``): 1, 2, 4 … 128."""
     name: str = "force"
     """Name of the device in the rig, for messages."""
+    latency_s: float = 0.0
+    """How much later an event shows in these samples than in the other devices': their times are set back by it."""
     capacity: int = 1 << 17
 
     def __post_init__(self) -> None:
@@ -237,6 +239,7 @@ class AtiSerial(ThreadedDriver):
         sequence = np.array([self._number(reading, i) for i, reading in enumerate(readings)], dtype=np.int64)
         # Without a counter of the device lost bytes would shift a line through our own: receipt must do.
         t_ns = self._times.stamp(sequence, received_ns) if self.config.format == "axia" else received_ns
+        t_ns = t_ns - round(self.config.latency_s * 1e9)
         wrench = np.array([reading.counts for reading in readings]) * self.calibration.scale
         status = np.array([reading.status for reading in readings], dtype=np.int64)
         valid = status == 0

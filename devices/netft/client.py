@@ -53,6 +53,7 @@ class NetFT(ThreadedDriver):
             self.buffer,
             clock,
             round(config.reorder_s * 1e9),
+            late_ns=round(config.latency_s * 1e9),
             tap=tap,
             on_wrenches=on_wrenches,
             on_trouble=self._warn_about_status,

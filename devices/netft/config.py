@@ -28,6 +28,8 @@ class NetFTConfig:
     http_timeout_s: float = 2.0
     reorder_s: float = 0.06
     """Host time for which records wait behind a gap for those that come late."""
+    latency_s: float = 0.0
+    """How much later an event shows in these samples than in the other devices': their times are set back by it."""
     capacity: int = 1 << 20
     """Samples that the buffer keeps: two and a half minutes at 7000 Hz."""
 
@@ -48,6 +50,8 @@ class NetFTConfig:
             problems.append(f"http_timeout_s is {self.http_timeout_s}, more than 0 expected")
         if not 0 <= self.reorder_s <= 1:
             problems.append(f"reorder_s is {self.reorder_s}, 0 to 1 expected")
+        if not -1 < self.latency_s < 1:
+            problems.append(f"latency_s is {self.latency_s}, between -1 and 1 expected")
         if problems:
             raise DeviceError(f"Force/torque sensor {self.name!r}: {'; '.join(problems)}.")
 

@@ -41,6 +41,7 @@ class Intake:
         clock: HostClock,
         hold_ns: int,
         *,
+        late_ns: int = 0,
         tap: Tap | None = None,
         on_wrenches: Columns | None = None,
         on_trouble: Callable[[int], None] | None = None,
@@ -56,6 +57,7 @@ class Intake:
         self._buffer = buffer
         self._clock = clock
         self._times = SequenceClock(speed=clock.speed)
+        self._late_ns = late_ns
         self._newest_ns = 0
         self._tap = tap
         self._on_wrenches = on_wrenches
@@ -129,7 +131,7 @@ class Intake:
         status = records["status"].astype(np.uint32)
         valid = self.table.valid(status)
         sequence = records["ft_sequence"].astype(np.int64)
-        t_ns = self._sample_times(sequence, batch.received_ns)
+        t_ns = self._sample_times(sequence, batch.received_ns) - self._late_ns
         wrench = records["counts"] * self._scale
         words = status.astype(np.int64)
         self._buffer.extend(t_ns, sequence, wrench, words, valid, batch.received_ns)
