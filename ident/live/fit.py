@@ -11,6 +11,7 @@ from fitting import FitFailure
 from ident.identify import SEED, Unsolved, node_of, parent_frame, solve_node, tip_frame
 from ident.joints import Rotary
 from ident.joints.node import Node
+from ident.joints.problems import ModelError
 from ident.live.status import LiveFit
 from ident.takes import TakeData
 from ident.workflow.quality import Finding, QualityLimits, Verdict, refused
@@ -35,6 +36,21 @@ def live_fit(
 
     ``looks_like`` is the joint type that was found a moment ago; comparing them takes longer than fitting one.
     """
+    try:
+        return _live_fit(state, take, running, others, limits, looks_like)
+    except (ArithmeticError, ValueError, KeyError, ModelError) as error:
+        # A number that is shown must not end the take that it is about.
+        return LiveFit("", refused(f"No fit yet: {error}."), samples=running.measured)
+
+
+def _live_fit(
+    state: State,
+    take: Take,
+    running: TakeData,
+    others: Mapping[int, TakeData],
+    limits: QualityLimits,
+    looks_like: str | None,
+) -> LiveFit:
     if running.measured < FEWEST:
         return LiveFit("", refused("Too few poses yet."), samples=running.measured)
     if not take.target.node:

@@ -1,7 +1,5 @@
 """The measurement as it runs, in one picture: the tree so far over the takes, and the take over time."""
 
-import io
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,8 +10,9 @@ import numpy as np
 from fitting.se3 import Array, inverse
 from ident.identify import build_tree, node_of, node_record, tip_frame
 from ident.joints.node import Node
+from ident.live.following import Track
 from ident.live.sketch import thinned
-from ident.live.watch import Track
+from ident.pipe import pack, unpack
 from ident.plot.figure import COLORS, draw_model
 from ident.takes import Ints, TakeData
 from ident.tree import KinematicTree
@@ -25,6 +24,7 @@ POINTS = 250
 GAP_S = 0.2
 """Seconds without samples that are shown as a gap, where the samples are not thinner anyway."""
 _DARK, _SOFT, _LOST = "#222a35", "#5b6472", "#c0392b"
+_COLUMNS = ("t", "position", "wrench_t", "wrench")
 _AXES = ("#c0392b", "#17876a", "#1f6fb4")
 
 
@@ -49,7 +49,7 @@ class Snapshot:
     """Moments to point out: seconds since the take began, and a word."""
 
     def encode(self) -> bytes:
-        """As bytes for another process: arrays and JSON, nothing that could be executed."""
+        """As bytes for another process."""
         words = {
             "title": self.title,
             "subtitle": self.subtitle,
@@ -58,36 +58,22 @@ class Snapshot:
             "takes": list(self.takes),
             "marks": self.marks,
         }
-        arrays: dict[str, Any] = {f"take{i}": take for i, take in enumerate(self.takes.values())}
-        buffer = io.BytesIO()
-        np.savez(
-            buffer,
-            words=np.frombuffer(json.dumps(words).encode(), dtype=np.uint8),
-            t=self.t,
-            position=self.position,
-            wrench_t=self.wrench_t,
-            wrench=self.wrench,
-            **arrays,
-        )
-        return buffer.getvalue()
+        arrays = {name: getattr(self, name) for name in _COLUMNS}
+        return pack(words, {**arrays, **{f"take {name}": take for name, take in self.takes.items()}})
 
     @staticmethod
     def decode(data: bytes) -> "Snapshot":
         """Inverse of :meth:`encode`."""
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            words = json.loads(file["words"].tobytes())
-            return Snapshot(
-                title=words["title"],
-                subtitle=words["subtitle"],
-                nodes=tuple(words["nodes"]),
-                q=words["q"],
-                takes={name: file[f"take{i}"] for i, name in enumerate(words["takes"])},
-                t=file["t"],
-                position=file["position"],
-                wrench_t=file["wrench_t"],
-                wrench=file["wrench"],
-                marks=tuple((float(t), str(word)) for t, word in words["marks"]),
-            )
+        words, arrays = unpack(data)
+        return Snapshot(
+            title=words["title"],
+            subtitle=words["subtitle"],
+            nodes=tuple(words["nodes"]),
+            q=words["q"],
+            takes={name: arrays[f"take {name}"] for name in words["takes"]},
+            marks=tuple((float(t), str(word)) for t, word in words["marks"]),
+            **{name: arrays[name] for name in _COLUMNS},
+        )
 
 
 def snapshot_of(state: State, track: Track | None, data: Mapping[int, TakeData]) -> Snapshot:

@@ -6,7 +6,6 @@ child that cannot draw, or whose window was closed, ends; the measurement goes o
 
 import os
 import queue
-import struct
 import subprocess
 import sys
 import tempfile
@@ -17,8 +16,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
+from ident import pipe
+
 if TYPE_CHECKING:
-    from ident.live.watch import Track
+    from ident.live.following import Track
     from ident.takes import TakeData
     from ident.workflow.state import State
 
@@ -26,7 +27,6 @@ MODES = ("window", "png", "off")
 PERIOD_S = 0.25
 """Real seconds between two pictures."""
 GOODBYE_S = 2.0
-_HEADER = struct.Struct("<I")
 
 
 class LivePlot:
@@ -94,8 +94,7 @@ class LivePlot:
                     payload = snapshot_of(*item, self._data).encode()
                     if child.stdin is None or child.poll() is not None:
                         break
-                    child.stdin.write(_HEADER.pack(len(payload)) + payload)
-                    child.stdin.flush()
+                    pipe.write(child.stdin, payload)
                     self._stopping.wait(PERIOD_S)
             except (OSError, ValueError, ArithmeticError, KeyError) as error:
                 self._note = f"plot ended: {error}"
@@ -139,23 +138,10 @@ def main(mode: str, file: Path) -> int:
 
 
 def _receive(stream: RawIOBase, latest: "queue.SimpleQueue[bytes | None]") -> None:
-    while True:
-        header = _exactly(stream, _HEADER.size)
-        payload = _exactly(stream, _HEADER.unpack(header)[0]) if header else b""
-        latest.put(payload or None)
-        if not payload:
-            return
-
-
-def _exactly(stream: RawIOBase, size: int) -> bytes:
-    """Read so many bytes; none at all where the stream ends before."""
-    parts = bytearray()
-    while len(parts) < size:
-        piece = stream.read(size - len(parts))
-        if not piece:
-            return b""
-        parts += piece
-    return bytes(parts)
+    message: bytes | None = b""
+    while message is not None:
+        message = pipe.read(stream)
+        latest.put(message)
 
 
 def _last_of(latest: "queue.SimpleQueue[bytes | None]", *, wait: bool) -> tuple[bytes | None, bool]:

@@ -15,7 +15,7 @@ from wizard_cases import CABINET, FakeMachine
 from ident.identify import node_record
 from ident.joints import Rotary
 from ident.live import LiveFit
-from ident.live.watch import Track
+from ident.live.following import Track
 from ident.plot.live import Snapshot, draw_live, snapshot_of
 from ident.plot.process import LivePlot
 from ident.workflow import events as ev

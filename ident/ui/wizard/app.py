@@ -66,7 +66,7 @@ class WizardApp(App[int]):
         auto_end: bool = False,
         dark: bool = True,
         on_look: Callable[[LiveStatus], None] = lambda _: None,
-        plot_note: Callable[[], str] = lambda: "",
+        helpers: Callable[[], tuple[str, ...]] = lambda: (),
     ) -> None:
         super().__init__(driver_class=Terminal)
         self.machine = machine
@@ -76,7 +76,7 @@ class WizardApp(App[int]):
         self.theme = DARK if dark else LIGHT
         self._look = look
         self._on_look = on_look
-        self._plot_note = plot_note
+        self._helpers = helpers
         self._main = MainScreen()
         self._unseen = False
 
@@ -146,7 +146,7 @@ class WizardApp(App[int]):
 
     def notes(self) -> tuple[str, ...]:
         """What else the status line says."""
-        return self._plot_note(), "takes end by themselves" if self.auto_end else ""
+        return *self._helpers(), "takes end by themselves" if self.auto_end else ""
 
     def kept(self) -> str:
         """Say what is kept when the operator leaves now."""

@@ -8,13 +8,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Static
 
 from ident.live import LiveFit, LiveStatus, fit_of_result
 from ident.ui.wizard import views
 from ident.ui.wizard.big import big_text
 from ident.ui.wizard.commands import COMMANDS
 from ident.ui.wizard.dialogs import Answers, Confirm, Form, Help, Menu
+from ident.ui.wizard.part import Part
 from ident.workflow import events as ev
 from ident.workflow.state import Phase, State
 
@@ -58,17 +58,17 @@ class MainScreen(Screen[None]):
         self._last_fit: LiveFit | None = None
         self._last_name = ""
         # Held here and not looked up, so that a late look at the devices finds them even while the screen closes.
-        self._header = Static(id="header")
-        self._headline = Static(id="headline", markup=False)
-        self._body = Static(id="body", markup=False)
+        self._header = Part(id="header")
+        self._headline = Part(id="headline")
+        self._body = Part(id="body")
         self._object = VerticalScroll(id="object", can_focus=False)
         self._object.border_title = "Object"
-        self._tree = Static(id="tree")
+        self._tree = Part(id="tree")
         self._fit = VerticalScroll(id="fit", can_focus=False)
-        self._numbers = Static(id="numbers")
-        self._notice = Static(id="notice", markup=False)
-        self._devices = Static(id="status")
-        self._keys = Static(id="keys")
+        self._numbers = Part(id="numbers")
+        self._notice = Part(id="notice")
+        self._devices = Part(id="status")
+        self._keys = Part(id="keys")
 
     @property
     def state(self) -> State:
@@ -117,13 +117,13 @@ class MainScreen(Screen[None]):
         self._last_fit = fit_of_result(result) if result is not None else None
         self._last_name = result.node if result is not None else ""
         rows, current = views.object_rows(state)
-        self._tree.update(Content("\n").join(rows))
+        self._tree.show(Content("\n").join(rows))
         self._object.scroll_to(y=max(0, current - 2), animate=False)
         body = views.body(state)
-        self._body.update(body)
+        self._body.show(body)
         self._body.display = bool(body.plain)
-        self._notice.update(f"! {state.notice}" if state.notice else "")
-        self._keys.update(views.key_line(views.keys_now(state), self.size.width))
+        self._notice.show(Content(f"! {state.notice}" if state.notice else ""))
+        self._keys.show(views.key_line(views.keys_now(state), self.size.width))
         self.show_live(self._status)
 
     def show_live(self, status: LiveStatus | None) -> None:
@@ -132,9 +132,9 @@ class MainScreen(Screen[None]):
             return
         self._status = status
         state, limits = self.state, self.app.limits
-        self._header.update(views.header(state, status, self.size.width))
+        self._header.show(views.header(state, status, self.size.width))
         self._show_headline(*views.headline(state, status))
-        self._devices.update(views.status_line(status, self.app.notes()))
+        self._devices.show(views.status_line(status, self.app.notes()))
         take = status.take if status is not None else None
         room = self._fit.content_size.width
         if take is not None and state.phase is Phase.RECORDING:
@@ -145,14 +145,15 @@ class MainScreen(Screen[None]):
             rows = views.fit_rows(self._last_fit, limits, room) if self._last_fit else []
             if self._last_fit is not None and state.phase is not Phase.VERDICT:
                 rows.append(views.verdict_line(self._last_fit))
-        self._fit.border_title = title
-        self._numbers.update(Content("\n").join(rows))
+        if self._fit.border_title != title:
+            self._fit.border_title = title
+        self._numbers.show(Content("\n").join(rows))
 
     def _show_headline(self, text: str, style: str) -> None:
         width, height = self.size
         large = big_text(text, width - 4, max(0, min(height - 17, height // 3)))
         lines = "\n".join(large) if large else text[:1].upper() + text[1:]
-        self._headline.update(Content.assemble((lines, style)))
+        self._headline.show(Content.assemble((lines, style)))
 
     # Keys.
 

@@ -59,7 +59,7 @@ class WizardShell:
                 auto_end=self._auto_end,
                 dark=_dark(),
                 on_look=lambda _: plot.show(runner.state, live.track),
-                plot_note=lambda: plot.note,
+                helpers=lambda: (live.note, plot.note),
             )
             self._app = app
             if runner.state.phase is Phase.DESCRIBE and plan is not None:

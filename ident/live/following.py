@@ -1,0 +1,130 @@
+"""Follows one running take: collects what comes from the devices, in bounded size."""
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from fitting.se3 import Array
+from ident.live.sketch import Sketch
+from ident.live.status import LiveFit
+from ident.rig import Rig
+from ident.takes import Ints, take_data
+from ident.workflow.state import Take
+
+COMPARE_S = 1.0
+"""Real seconds between two comparisons of the joint types."""
+
+REST_WINDOW_NS = 300_000_000
+REST_M = 0.003
+"""Movement (m) within the rest window that still counts as rest; hands tremble by a millimetre."""
+MOVED_M = 0.02
+"""Movement (m) after which a take counts as begun."""
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """The running take as it was at the last look, thinned."""
+
+    take: Take
+    t_ns: Ints
+    """(n,) host time."""
+    body: Array
+    """(n, 4, 4) poses of the tracked body."""
+    wrench_t_ns: Ints
+    wrench: Array
+    """(m, 6) newtons and newton metres, in the sensor's frame."""
+    samples: int
+    measured: int
+    longest_loss_s: float
+    resting_s: float
+    last_seen_ns: int
+    fit: LiveFit | None = None
+
+
+class Following:
+    """Collects one running take piece by piece, so that a look costs the same however long it lasts."""
+
+    def __init__(self, take: Take, rig: Rig) -> None:
+        self.take = take
+        self._rig = rig
+        self._poses_until = take.t0_ns - 1
+        self._wrenches_until = take.t0_ns - 1
+        self._sketch = Sketch()
+        self._wrenches = Sketch((6,))
+        self._samples = 0
+        self._last_seen = take.t0_ns
+        self._longest_loss_s = 0.0
+        self._first: Array | None = None
+        self._moved = False
+        self._rest_since: int | None = None
+        self._compared_s = -math.inf
+        self._looks_like: str | None = None
+
+    def known_type(self) -> str | None:
+        """The joint type that was found a moment ago; None when it is time to compare them again."""
+        return self._looks_like if time.monotonic() - self._compared_s < COMPARE_S else None
+
+    def compared(self, fit: LiveFit) -> None:
+        """Remember what the take looks like."""
+        if self.known_type() is None:
+            self._compared_s, self._looks_like = time.monotonic(), fit.looks_like
+
+    def look(self, now: int) -> Track:
+        """Take in what came since the last look."""
+        self._take_in_poses(now)
+        self._take_in_wrenches(now)
+        t_ns, body = self._sketch.columns()
+        wrench_t_ns, wrench = self._wrenches.columns()
+        return Track(
+            take=self.take,
+            t_ns=t_ns,
+            body=body,
+            wrench_t_ns=wrench_t_ns,
+            wrench=wrench,
+            samples=self._samples,
+            measured=self._sketch.seen,
+            longest_loss_s=max(self._longest_loss_s, (now - self._last_seen) * 1e-9),
+            resting_s=0.0 if self._rest_since is None else (now - self._rest_since) * 1e-9,
+            last_seen_ns=self._last_seen,
+        )
+
+    def _take_in_poses(self, now: int) -> None:
+        start = self._poses_until + 1
+        window = self._rig.body.window(start, now)
+        if not len(window):
+            return
+        reference = self._rig.reference
+        piece = take_data(window, start, now, None if reference is None else reference.window(start, now))
+        self._poses_until = int(window.t_ns[-1])
+        self._samples += piece.samples
+        if not piece.measured:
+            return
+        steps = np.diff(np.concatenate([[self._last_seen], piece.t_ns]))
+        self._longest_loss_s = max(self._longest_loss_s, float(steps.max()) * 1e-9)
+        self._last_seen = int(piece.t_ns[-1])
+        self._sketch.feed(piece.t_ns, piece.poses)
+        self._notice_rest(piece.poses[:, :3, 3], now)
+
+    def _notice_rest(self, positions: Array, now: int) -> None:
+        if self._first is None:
+            self._first = positions[0]
+        self._moved |= bool((np.linalg.norm(positions - self._first, axis=1) > MOVED_M).any())
+        recent = self._rig.body.window(now - REST_WINDOW_NS, now)
+        still = recent.positions[recent.measured]
+        resting = self._moved and len(still) > 2 and float(np.ptp(still, axis=0).max()) < REST_M
+        if not resting:
+            self._rest_since = None
+        elif self._rest_since is None:
+            self._rest_since = now
+
+    def _take_in_wrenches(self, now: int) -> None:
+        wrenches = self._rig.wrenches
+        if wrenches is None:
+            return
+        window = wrenches.window(self._wrenches_until + 1, now)
+        if not len(window):
+            return
+        self._wrenches_until = int(window.t_ns[-1])
+        self._wrenches.feed(window.t_ns, window.wrench)
