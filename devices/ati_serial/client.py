@@ -22,7 +22,7 @@ STREAM = "ati/serial"
 """Name under which raw bytes go to the tap."""
 Format = Literal["ctl-ascii", "ctl-binary", "axia"]
 
-_LOST_S = 0.8
+_LOST_S = 0.6
 """Real seconds without a reading after which the stream counts as lost."""
 _RETRY_S = 1.0
 _LARGEST_GAP = 10_000

@@ -35,9 +35,9 @@ from devices.natnet.stream import MOST_BODIES, PoseStream
 from devices.natnet.types import NEWEST, OLDEST, Version
 from devices.samples import PoseSample
 
-LOST_HOST_S = 0.8
+LOST_HOST_S = 0.6
 LOST_REAL_S = 0.5
-"""A stream is lost after 0.8 s of host time, but never under 0.5 s of real time."""
+"""A stream is lost after 0.6 s of host time, but never under 0.5 s of real time."""
 _RETRY_S = (0.1, 2.0)
 """Shortest and longest time between attempts to connect."""
 _ASK_AGAIN_S = 0.5

@@ -19,9 +19,9 @@ from devices.samples import DeviceEvent
 _BATCH_S = 0.004
 """Real seconds to let datagrams gather: kernel stamps do not suffer, and the overhead is shared."""
 _POLL_S = 0.05
-_LOST_HOST_S = 0.8
+_LOST_HOST_S = 0.6
 _LOST_REAL_S = 0.5
-"""A stream is lost after 0.8 s of host time, but never under 0.5 s of real time: the machine may be busy."""
+"""A stream is lost after 0.6 s of host time, but never under 0.5 s of real time: the machine may be busy."""
 _RETRY_S = (0.1, 2.0)
 """Shortest and longest real time between attempts to get the stream back."""
 _REPEAT_NS = 5_000_000_000
