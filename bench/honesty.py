@@ -94,7 +94,7 @@ class Cell:
 
     def outside(self, noise: Noise) -> bool:
         """Whether the mean misses 4 by more than is allowed and chance explains."""
-        return abs(self.mean - 4.0) > 4.0 * noise.allowed + 2.0 * self.error
+        return not abs(self.mean - 4.0) <= 4.0 * noise.allowed + 2.0 * self.error
 
 
 def measured(fit_one: Callable[[Scene], Any], geometry: Geometry, noise: Noise, runs: int, seed: int) -> Cell:
@@ -142,7 +142,7 @@ def main() -> int:
             cells = []
             for noise in chosen:
                 cell = measured(fit_one, geometry, noise, arguments.runs, arguments.seed)
-                outside = not cell.outside(noise) is False
+                outside = cell.outside(noise)
                 bad += outside
                 failed = f", {cell.failed} failed" if cell.failed else ""
                 mark = "**" if outside else ""

@@ -227,7 +227,8 @@ def _covariance(curvature: float, angles: Array, residuals: Array, inliers: Mask
     blocks = blocks_of(len(angles))
     sums, information = circle_blocks(curvature, angles, residuals, inliers, blocks)
     used = np.full(2, float(np.count_nonzero(inliers)))
-    scores = Scores(sums[:, :, _PARAMETERS], sums[:, :, :_PARAMETERS], information, used, len(angles))
+    squares = sums[:, :, _PARAMETERS + 1].sum(axis=0)
+    scores = Scores(sums[:, :, _PARAMETERS], squares, sums[:, :, :_PARAMETERS], information, used, len(angles))
     inverse = inverted(scores.information.sum(axis=0), 1e-12)
     found = spread(scores, inverse, np.eye(2)).sum(axis=0)
     return inverse @ found @ inverse.T, float((inverse * found).sum()) / _PARAMETERS

@@ -354,11 +354,12 @@ def gated_noise(squares: Array, noise: float, gate: float, usual: float, floor: 
 def circle_blocks(curvature: float, angles: Array, residuals: Array, used: Mask, blocks: int) -> tuple[Array, Array]:
     """Derivatives of radial and axial residuals (n, 2) at points on a circle, and the residuals, in blocks of time.
 
-    Gives the sums (blocks, 2, 7), residuals in the last column, and the sums of products (2, 6, 6) of derivatives.
+    Gives the sums (blocks, 2, 8), residuals and their squares in the last columns, and the sums of products (2, 6, 6)
+    of derivatives.
     Local parameters as in ``circle_normal_equations``; angles (n,) are counted from the arc's point.
     """
     n = len(angles)
-    sums, information = np.zeros((blocks, 2, 7)), np.zeros((2, 6, 6))
+    sums, information = np.zeros((blocks, 2, 8)), np.zeros((2, 6, 6))
     for i in range(n):
         if not used[i]:
             continue
@@ -371,6 +372,7 @@ def circle_blocks(curvature: float, angles: Array, residuals: Array, used: Mask,
                 for m in range(6):
                     information[c, k, m] += rows[c][k] * rows[c][m]
             block[c, 6] += residuals[i, c]
+            block[c, 7] += residuals[i, c] * residuals[i, c]
     return sums, information
 
 

@@ -44,8 +44,9 @@ def linearised(  # noqa: C901
 
     frame: (3, 3) columns basis[0], basis[1], axis; q: (n, 2) θ and s, improved in place by one Newton step;
     wp, wo: (n,) inverse variances of position (m) and orientation (rad), zero for what is not used; active: (11,)
-    columns that are wanted. blocks (b, 6, 12), unless b is zero: gets the sums over blocks of time of the
-    derivatives and, in the last column, of the residuals, both in units of the noise, by the channels of ``_collect``;
+    columns that are wanted. blocks (b, 6, 13), unless b is zero: gets the sums over blocks of time of the
+    derivatives and, in the last columns, of the residuals and their squares, all in units of the noise, by the channels
+    of ``_collect``;
     information (6, 11, 11): the sums of products of the derivatives by these channels, lower triangles.
     """
     H[:] = 0.0
@@ -123,7 +124,7 @@ def _collect(
     sums: Array,
     information: Array,
 ) -> None:
-    """Add one sample to the sums (6, 12) of its block and to the information, by channels.
+    """Add one sample to the sums (6, 13) of its block and to the information, by channels.
 
     Channels: position along the radius, position against turn along the path, position across both; orientation
     about the radius, about the path, and what the sample's own angle explains, which is nothing.
@@ -156,8 +157,11 @@ def _collect(
             for r in range(low, high):
                 row[c] += side[k, r] * J[r, c]
             sums[k, c] += row[c]
+        value = 0.0
         for r in range(low, high):
-            sums[k, SIZE] += side[k, r] * e[r]
+            value += side[k, r] * e[r]
+        sums[k, SIZE] += value
+        sums[k, SIZE + 1] += value * value
         for c in range(SIZE):
             for d in range(c + 1):
                 information[k, c, d] += row[c] * row[d]

@@ -104,7 +104,7 @@ def _system(
 ) -> float:
     frame = completed(axis)
     cost = 0.0
-    none, nothing = np.empty((0, 6, SIZE + 1)), np.empty((0, SIZE, SIZE))
+    none, nothing = np.empty((0, 6, SIZE + 2)), np.empty((0, SIZE, SIZE))
     for k in range(R0.shape[0]):
         own = slice(offsets[k], offsets[k + 1])
         cost += linearised(

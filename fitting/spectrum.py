@@ -1,10 +1,11 @@
 """How slow the noise is: its power at each frequency along a take, and what that does to fitted parameters.
 
 A hand plays slowly, as slowly as it moves the joint, and noise at the pace of the movement hurts far more than white
-noise of the same size. Residuals are summed into blocks of time and taken apart into cosines. Their power follows one
-of a family of spectra: a flat part, and a slow part that falls off beyond some frequency. Each member counts as much as
-it explains the residuals, so that what cannot be told widens the answer. Parameters absorb slow noise: each
-cosine counts by the share of it that they leave.
+noise of the same size. Residuals are summed into blocks of time and taken apart into cosines; what is quicker than the
+blocks counts as one sum of squares. The power follows one of a family of spectra: a flat part, a slow part that falls
+off beyond some frequency, and perhaps a tremor beyond the blocks. Each member counts as much as it explains the
+residuals, so that what cannot be told widens the answer. Parameters absorb slow noise: each cosine counts by the
+share of it that they leave.
 """
 
 import math
@@ -20,12 +21,16 @@ from fitting.se3 import Array
 BLOCKS = 64
 _LEAST = 20
 """Samples below which nothing can be said about frequencies."""
-_CORNERS = (4.0, 8.0, 16.0, 32.0)
-"""Half waves in a take up to which the slow part is flat. What is slower cannot be told from another axis."""
-_FALLS = (2.0, 4.0)
-"""Powers of the frequency with which it falls off: that of a first-order lag, and of a sway within a band."""
+_SLOW = tuple((corner, 2.0) for corner in (4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0))
+_SWAY = tuple((corner, 4.0) for corner in (4.0, 8.0, 16.0, 32.0))
+"""The slow part: half waves in a take up to which it is flat (what is slower cannot be told from another axis), and the
+power of the frequency with which it falls off: that of a first-order lag, and of a sway within a band."""
 _RATIOS = tuple(float(4.0**k) for k in range(-1, 6))
 """Slow power over flat power."""
+_TREMOR = np.array([1.0, 2.0, 6.0])
+"""Power beyond the blocks' frequencies over flat power."""
+_TREMOR_PRIOR = np.array([0.8, 0.1, 0.1])
+"""Belief in each, before looking."""
 
 _EXACT = 1e-6
 """Share of the stated noise variance below which residuals are rounding."""
@@ -42,6 +47,8 @@ class Scores:
 
     residuals: Array
     """(b, c) sums of residuals."""
+    squares: Array
+    """(c,) sums over samples of squared residuals."""
     rows: Array
     """(b, c, p) sums of their derivatives."""
     information: Array
@@ -67,8 +74,10 @@ def in_blocks(rows: Array, residuals: Array, used: Mask) -> Scores:
     """Scores of residuals (n, c) with derivatives (c, n, p), of which the ``used`` samples (n,) count."""
     first = edges(len(used))
     kept = rows * used[:, None]
+    known = residuals * used[:, None]
     return Scores(
-        np.add.reduceat(residuals * used[:, None], first, axis=0),
+        np.add.reduceat(known, first, axis=0),
+        (known * known).sum(axis=0),
         np.add.reduceat(kept, first, axis=1).transpose(1, 0, 2),
         kept.transpose(0, 2, 1) @ rows,
         np.full(len(rows), float(np.count_nonzero(used))),
@@ -84,41 +93,90 @@ def spread(scores: Scores, absorbed: Array, pooled: Array) -> Array:
     """
     if scores.samples < _LEAST:
         return scores.information.copy()
-    cosines = _cosines(len(scores.residuals)) * math.sqrt(len(scores.residuals) / scores.samples)
+    blocks = len(scores.residuals)
+    cosines = _cosines(blocks) * math.sqrt(blocks / scores.samples)
     waves = cosines @ scores.residuals
     rows = cosines @ scores.rows.transpose(1, 0, 2)
     share = np.maximum(scores.used, 1.0) / scores.samples
     power = waves**2 / share
     left = 1.0 - ((rows @ absorbed) * rows).sum(axis=2).T / share
-    found = _spectra(power @ pooled.T, np.minimum(np.maximum(left, 1e-3), 1.0) @ pooled.T) @ pooled
+    left = np.minimum(np.maximum(left, 1e-3), 1.0)
+    # What is quicker than the blocks show: its sum of squares, and how many components that has.
+    count = np.maximum(scores.used - blocks, 0.0)
+    usual = np.maximum(scores.squares - (waves**2).sum(axis=0), 0.0) / np.maximum(scores.used - blocks * share, 1.0)
+    found = _spectra(
+        power @ pooled.T, left @ pooled.T, (usual * count) @ pooled.T, count @ pooled.T, scores.samples - blocks
+    )
+    found = found @ pooled
     fast = found[-1]
     slow = (found - fast).T[:, :, None] * rows
     return np.asarray(fast[:, None, None] * scores.information + slow.transpose(0, 2, 1) @ rows)
 
 
-def _spectra(power: Array, left: Array) -> Array:
-    """Expected power (k, g) at each frequency, from its measured values and the shares left by the fit."""
-    shapes, inverse, logs, prior = _family(len(power))
-    count = left.sum(axis=0)
-    level = np.maximum(inverse @ power, _EXACT * count)
-    likelihood = prior - 0.5 * (count * np.log(level) + logs @ left)
-    belief = np.exp(likelihood - likelihood.max(axis=0))
+def _spectra(power: Array, left: Array, quick: Array, quick_count: Array, beyond: int) -> Array:
+    """Expected power (k, g) at each frequency, from its measured values and the shares left by the fit.
+
+    quick, quick_count: (g,) sum and number of the squared components beyond these frequencies; beyond: how many such
+    frequencies there are.
+    """
+    family = _family(len(power))
+    tail = 1.0 + family.beyond / max(beyond, 1)
+    rest = tail[:, None] * _TREMOR
+    count = left.sum(axis=0) + quick_count
+    # (m, g, t): members, groups, strengths of tremor.
+    level = (family.inverse @ power)[:, :, None] + quick[:, None] / rest[:, None, :]
+    level = np.maximum(level, _EXACT * count[:, None])
+    likelihood = (
+        family.prior[:, None]
+        + np.log(_TREMOR_PRIOR)
+        - 0.5
+        * (
+            count[:, None] * np.log(level)
+            + (family.logs @ left)[:, :, None]
+            + quick_count[:, None] * np.log(rest)[:, None, :]
+        )
+    )
+    belief = np.exp(likelihood - likelihood.max(axis=(0, 2))[:, None])
+    total = belief.sum(axis=(0, 2))
     # Mean, not mode, of the level: what a few waves say about it is uncertain, too.
-    return np.asarray(shapes.T @ (belief * level) / (belief.sum(axis=0) * np.maximum(count - 2.0, 1.0)))
+    return np.asarray(family.shapes.T @ (belief * level).sum(axis=2) / (total * np.maximum(count - 2.0, 1.0)))
+
+
+@dataclass(frozen=True)
+class _Family:
+    """Spectra at k frequencies."""
+
+    shapes: Array
+    """(m, k) relative to their flat part."""
+    inverse: Array
+    logs: Array
+    beyond: Array
+    """(m,) sum of the slow part's power at all higher frequencies, over the flat power."""
+    prior: Array
+    """(m, 1) logarithm of belief."""
 
 
 @lru_cache(maxsize=64)
-def _family(waves: int) -> tuple[Array, Array, Array, Array]:
-    """Spectra (m, k) relative to their flat part, inverses, logarithms; and the logarithm (m, 1) of their prior."""
-    k = np.arange(waves)
-    shapes, prior = [np.ones(waves)], [_WHITE]
-    for corner in _CORNERS:
-        for fall in _FALLS:
-            for ratio in _RATIOS:
-                shapes.append(1.0 + ratio / (1.0 + (k / corner) ** fall))
-                prior.append((1.0 - _WHITE) / (len(_CORNERS) * len(_FALLS) * len(_RATIOS)))
+def _family(waves: int) -> _Family:
+    shapes, beyond, prior = [np.ones(waves)], [0.0], [_WHITE]
+    members = (*_SLOW, *_SWAY)
+    for corner, fall in members:
+        slow, rest = _in_blocks(waves, corner, fall)
+        for ratio in _RATIOS:
+            shapes.append(1.0 + ratio * slow)
+            beyond.append(ratio * rest)
+            prior.append((1.0 - _WHITE) / (len(members) * len(_RATIOS)))
     table = np.array(shapes)
-    return table, 1.0 / table, np.log(table), np.log(prior)[:, None]
+    return _Family(table, 1.0 / table, np.log(table), np.array(beyond), np.log(prior)[:, None])
+
+
+def _in_blocks(waves: int, corner: float, fall: float) -> tuple[Array, float]:
+    """A slow part's power (k,) as sums over blocks of time show it, and the sum of the rest."""
+    k = np.arange(waves)[:, None] + 2 * waves * np.arange(-50, 51)
+    # Sums over a block weaken what is quick, and what is quicker than they can show appears as something slower.
+    slow = (np.sinc(k / (2.0 * waves)) ** 2 / (1.0 + np.abs(k / corner) ** fall)).sum(axis=1)
+    whole = corner * (math.pi / fall) / math.sin(math.pi / fall)
+    return slow, max(whole - float(slow.sum()), 0.0)
 
 
 @lru_cache(maxsize=64)

@@ -1,6 +1,6 @@
 """Covariance of a joint fitted to whole poses, under noise as slow as its takes show it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def uncertainty(
         rows = scores.rows @ change
         information = change.T @ scores.information @ change
         total += information.sum(axis=0)[:size, :size]
-        reduced.append((Scores(scores.residuals, rows, information, scores.used, scores.samples), own_inverse, back))
+        reduced.append((replace(scores, rows=rows, information=information), own_inverse, back))
     inverse = inverted(total, _DAMPING)
     score, slowness = np.zeros((size + len(own), size + len(own))), []
     score[:size, :size] = prior
@@ -86,7 +86,7 @@ def _linear(kind: Kind, solution: Solution, k: int, take: Take, wp: Array, wo: A
     start = motion.starts[k]
     active = np.zeros(SIZE, dtype=np.bool_)
     active[kind.shared] = active[kind.own] = True
-    blocks, information = np.zeros((blocks_of(len(take)), 6, SIZE + 1)), np.zeros((6, SIZE, SIZE))
+    blocks, information = np.zeros((blocks_of(len(take)), 6, SIZE + 2)), np.zeros((6, SIZE, SIZE))
     linearised(
         completed(motion.axis),
         motion.center,
@@ -109,4 +109,5 @@ def _linear(kind: Kind, solution: Solution, k: int, take: Take, wp: Array, wo: A
     )
     information += np.tril(information, -1).transpose(0, 2, 1)
     used = np.repeat([np.count_nonzero(wp), np.count_nonzero(wo)], 3).astype(float)
-    return Scores(blocks[:, :, SIZE], blocks[:, :, :SIZE], information, used, len(take))
+    squares = blocks[:, :, SIZE + 1].sum(axis=0)
+    return Scores(blocks[:, :, SIZE], squares, blocks[:, :, :SIZE], information, used, len(take))
