@@ -14,8 +14,8 @@ from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dtbtrs
-from scipy.special import gammaincinv
+
+from fitting.noise import chi2_quantile
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -75,7 +75,7 @@ def refine(model: M, start: Mask | None = None) -> Estimate[M]:
     usable = np.ones(len(model.residuals()), dtype=bool) if start is None else start
     model, scatter = _concentrate(model, usable)
     k = scatter.shape[0]
-    gate = _chi_squared(_GATE, k)
+    gate = chi2_quantile(k, _GATE)
     inliers = usable & (_distances(model.residuals(), scatter) < gate)
     for _ in range(25):
         step, _ = _solve(model, scatter, inliers)
@@ -113,7 +113,7 @@ def _concentrate(model: M, usable: Mask) -> tuple[M, Array]:
         residuals = model.residuals()
         scatter = _scatter(residuals[best], 0)
         middle = float(np.median(_distances(residuals[usable], scatter)))
-        scatter = scatter * max(middle / _chi_squared(0.5, k), 1e-6)
+        scatter = scatter * max(middle / chi2_quantile(k, 0.5), 1e-6)
         if float(np.max(np.abs(step))) < 1e-7:
             break
     return model, scatter
@@ -218,19 +218,14 @@ class Noise:
 
 def _decaying(rows: Array, decay: float) -> Array:
     """Sums (n, p) over all earlier rows, each weighted by the decay to the power of its distance."""
-    bands = np.ones((2, len(rows)))
-    bands[1] = -decay
-    shifted = np.zeros_like(rows)
-    shifted[1:] = decay * rows[:-1]
-    return np.asarray(dtbtrs(bands, shifted, uplo="L", diag="U")[0])
-
-
-def _chi_squared(share: float, k: int) -> float:
-    """Value below which the sum of k squared normal numbers stays in a share of all cases.
-
-    Written out because importing ``scipy.stats`` for it takes half a second.
-    """
-    return 2.0 * float(gammaincinv(0.5 * k, share))
+    sums = np.zeros_like(rows)
+    sums[1:] = decay * rows[:-1]
+    # Each round doubles how far the sums reach back, until what is further away has decayed below rounding.
+    reach, weight = 1, decay
+    while reach < len(rows) and abs(weight) > 1e-18:
+        sums[reach:] += weight * sums[:-reach]
+        reach, weight = 2 * reach, weight * weight
+    return sums
 
 
 def _describe(autocovariances: Array, n: int) -> list[Noise]:

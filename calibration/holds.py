@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.ndimage import median_filter
 
 from calibration.gravity import STANDARD_GRAVITY, weight_in_sensor
 from calibration.result import CalibrationFailure
@@ -247,6 +246,8 @@ def _angle(first: Array, second: Array) -> Array:
 def _still(stream: _Stream, settings: HoldSettings) -> Mask:
     """Samples around which, within the window, nothing moved beyond noise: means of its halves are
     compared."""
+    from scipy.ndimage import median_filter  # here, since every command would wait for it
+
     n = len(stream.times)
     interval = float(np.median(np.diff(stream.times)))
     half = int(np.clip(round(settings.window / max(interval, 1e-6) / 2), 2, max(n // 4, 2)))

@@ -5,7 +5,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import uniform_filter1d
 
 from calibration.estimate import Estimate, Mask, refine
 from fitting import se3
@@ -46,6 +45,8 @@ def drift(estimate: Estimate[Rest]) -> Array:
 
 def wander(samples: Array, good: Mask) -> Array:
     """Largest smoothed deviation (k,) of good samples (n, k) from their mean."""
+    from scipy.ndimage import uniform_filter1d  # here, since every command would wait for it
+
     kept = samples[good]
     smooth = uniform_filter1d(kept - kept.mean(axis=0), max(len(kept) // 8, 1), axis=0, mode="nearest")
     return np.asarray(np.abs(smooth).max(axis=0))

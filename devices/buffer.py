@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from devices.errors import Stale
 from devices.ring import Bools, Floats, Gap, Ints, Ring, find_gaps, gap_places
@@ -20,6 +19,17 @@ def _stale(what: str, age_ns: int | None, max_age_ns: int) -> NoReturn:
         f"The latest {what} is {age_ns / 1e9:.2f} s old, more than the {max_age_ns / 1e9:.2f} s allowed. "
         "Check that the device is streaming, then run `ident check`."
     )
+
+
+def _rotations(quaternions: Floats) -> Floats:
+    """Return the rotations (n, 3, 3) of unit quaternions (n, 4) xyzw."""
+    x, y, z, w = quaternions.T
+    rows = (
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
+        (2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)),
+        (2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)),
+    )
+    return np.moveaxis(np.array(rows), -1, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +71,7 @@ class PoseWindow:
         frames[usable] = np.eye(4)
         frames[usable, :3, 3] = self.positions[usable]
         if usable.any():
-            frames[usable, :3, :3] = Rotation.from_quat(self.quaternions[usable]).as_matrix()
+            frames[usable, :3, :3] = _rotations(self.quaternions[usable] / norms[usable, None])
         return frames
 
 

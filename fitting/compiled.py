@@ -1,9 +1,12 @@
 """Compile numeric functions with numba, cached on disk. Imported only when a fit runs: numba loads slowly."""
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from functools import partial
+from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import caching
+from numba.core.runtime import nrt
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -13,7 +16,7 @@ def compiled(function: Function) -> Function:
 
     ``error_model="numpy"``: a check at every division would block vectorisation (4 times slower).
     """
-    return cast(Function, numba.njit(cache=True, error_model="numpy", nogil=True)(function))
+    return cast(Function, _kept(numba.njit(cache=True, error_model="numpy", nogil=True)(function)))
 
 
 def summed(function: Function) -> Function:
@@ -22,4 +25,23 @@ def summed(function: Function) -> Function:
     Infinities and NaN keep their meaning; the same input still gives the same output.
     """
     allowed = {"reassoc", "contract", "arcp", "nsz"}
-    return cast(Function, numba.njit(cache=True, error_model="numpy", nogil=True, fastmath=allowed)(function))
+    return cast(Function, _kept(numba.njit(cache=True, error_model="numpy", nogil=True, fastmath=allowed)(function)))
+
+
+def _kept(dispatcher: Any) -> Any:
+    """Let kept machine code be loaded without the compiler.
+
+    numba prepares its whole compiler, SciPy's linear algebra included, before it looks whether there is anything to
+    compile: 0.3 s. Loading needs only its runtime; where nothing is kept, compiling prepares the rest itself.
+    """
+    cache = dispatcher._cache  # noqa: SLF001
+    if isinstance(cache, caching.FunctionCache):
+        cast(Any, cache).load_overload = partial(_load, cache)
+    return dispatcher
+
+
+def _load(cache: Any, signature: object, target_context: Any) -> Any:
+    """Machine code for a signature; None where it has to be compiled."""
+    cast(Any, nrt.rtsys).initialize(target_context)
+    with cache._guard_against_spurious_io_errors():  # noqa: SLF001
+        return cache._load_overload(signature, target_context)  # noqa: SLF001

@@ -15,9 +15,26 @@ _WINDOW = 2.0
 @lru_cache(maxsize=256)
 def chi2_quantile(freedom: int, probability: float) -> float:
     """Value below which χ² with ``freedom`` components lies with ``probability``."""
-    from scipy.special import chdtri
+    low, high = 0.0, 1.0
+    while _beyond(freedom, high) > 1.0 - probability:
+        low, high = high, 2.0 * high
+    while low < (middle := 0.5 * (low + high)) < high:
+        low, high = (middle, high) if _beyond(freedom, middle) > 1.0 - probability else (low, middle)
+    return high
 
-    return float(chdtri(freedom, 1.0 - probability))
+
+def _beyond(freedom: int, value: float) -> float:
+    """Probability that χ² exceeds ``value``; written out, since importing ``scipy.special`` takes longer than a fit."""
+    x = 0.5 * value
+    odd = bool(freedom % 2)
+    share = math.erfc(math.sqrt(x)) if odd else math.exp(-x)
+    a = 0.5 if odd else 1.0
+    term = math.exp(-x) * x**a / math.gamma(a + 1.0)
+    for _ in range((freedom - 1) // 2):
+        share += term
+        a += 1.0
+        term *= x / a
+    return share
 
 
 def chi2_median(freedom: int) -> float:
@@ -28,9 +45,7 @@ def chi2_median(freedom: int) -> float:
 @lru_cache(maxsize=256)
 def truncated_mean(freedom: int, probability: float) -> float:
     """Mean of χ² below its quantile."""
-    from scipy.special import chdtr
-
-    return float(freedom * chdtr(freedom + 2, chi2_quantile(freedom, probability)) / probability)
+    return freedom * (1.0 - _beyond(freedom + 2, chi2_quantile(freedom, probability))) / probability
 
 
 def correlation_time(residuals: Array, used: Mask, parameters: int = 0) -> float:

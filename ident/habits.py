@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import median_filter
 
 from fitting import FitFailure, fit_circle
 from fitting.se3 import Array, inverse, rotation_log
@@ -137,7 +136,11 @@ def _steadied(t_ns: Ints, values: Array) -> Array:
     """Running median over ``STEADY_S``."""
     step = float(np.median(np.diff(t_ns))) * 1e-9 if len(t_ns) > 1 else STEADY_S
     width = max(1, round(STEADY_S / max(step, 1e-9)))
-    return np.asarray(median_filter(values, size=(width, 1), mode="nearest"))
+    if not len(values):
+        return values
+    padded = np.pad(values, ((width // 2, (width - 1) // 2), (0, 0)), mode="edge")
+    windows = np.lib.stride_tricks.sliding_window_view(padded, width, axis=0)
+    return np.asarray(np.partition(windows, width // 2, axis=-1)[..., width // 2])
 
 
 def _spread(values: Array) -> float:
