@@ -254,6 +254,6 @@ def _describe(autocovariances: Array, n: int) -> list[Noise]:
 
 def _products(first: Array, second: Array, lags: int) -> Array:
     """Sum over i and columns of ``first[i] · second[i + lag]`` for each lag, from two series (n, p)."""
-    size = 1 << int(2 * len(first) - 1).bit_length()
+    size = 1 << int(len(first) + lags - 1).bit_length()  # room for the lags, so that the ends do not meet
     spectra = np.conj(np.fft.rfft(first, size, axis=0)) * np.fft.rfft(second, size, axis=0)
     return np.asarray(np.fft.irfft(spectra.sum(axis=1), size)[:lags])

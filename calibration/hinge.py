@@ -6,6 +6,7 @@ tilt of the axis and its sideways shift, as seen from the body.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -26,30 +27,32 @@ _MIN_PAIR_ANGLE = np.radians(3.0)
 
 @dataclass(frozen=True)
 class Hinge:
-    """Axis frames (z along the axis) in world and body, beside the poses (n, 4, 4) that they explain."""
+    """Axis frames (z along the axis) in world and body, beside the poses that they explain."""
 
-    poses: Array
+    world2body: Array
+    """(n, 4, 4), the poses' inverses."""
     axis2world: Array
     axis2body: Array
 
+    @cached_property
     def world_in_body(self) -> Array:
         """Axis frame of the world as seen from the one of the body, (n, 4, 4): ``Rz(-angle) ·
         Tz(-slide)``."""
-        return np.asarray(se3.inverse(self.axis2body) @ se3.inverse(self.poses) @ self.axis2world)
+        return np.asarray(se3.inverse(self.axis2body) @ self.world2body @ self.axis2world)
 
     def angles(self) -> Array:
         """Joint angle of each pose in radians, within ±π."""
-        e = self.world_in_body()
+        e = self.world_in_body
         return np.asarray(-np.arctan2(e[:, 1, 0] - e[:, 0, 1], e[:, 0, 0] + e[:, 1, 1]))
 
     def residuals(self) -> Array:
         """(n, 4): tilt x, y (rad) and shift x, y (m) of the axis in its body frame."""
-        e = self.world_in_body()
+        e = self.world_in_body
         return np.concatenate([e[:, :2, 2], e[:, :2, 3]], axis=1)
 
     def jacobian(self) -> Array:
         """(n, 4, 8): by tilt x, y and shift x, y of the world's axis frame, then of the body's."""
-        e = self.world_in_body()
+        e = self.world_in_body
         j = np.zeros((len(e), 4, 8))
         j[:, :2, 0], j[:, :2, 1] = -e[:, :2, 1], e[:, :2, 0]
         j[:, 2:, 2:4] = e[:, :2, :2]
@@ -60,7 +63,7 @@ class Hinge:
 
     def moved(self, step: Array) -> Self:
         """Tilt and shift both axis frames in their own coordinates."""
-        return type(self)(self.poses, move_axis(self.axis2world, step[:4]), move_axis(self.axis2body, step[4:]))
+        return type(self)(self.world2body, move_axis(self.axis2world, step[:4]), move_axis(self.axis2body, step[4:]))
 
 
 def move_axis(axis_frame: Array, step: Array) -> Array:
@@ -101,14 +104,21 @@ def _hypothesis(poses: Array, rng: np.random.Generator) -> Hinge | None:
     middle = np.median(poses[:, :3, 3], axis=0)
     point = point + np.sum((middle - point) * direction, axis=1, keepdims=True) * direction
 
-    scored = poses[np.linspace(0, n - 1, min(n, _SCORED)).astype(int)]
-    best: tuple[float, Hinge] | None = None
-    for trial, i in enumerate(first[chosen]):
-        axis2world = se3.frame(se3.complete_axis(direction[trial]), point[trial])
-        axis2body = np.asarray(se3.inverse(poses[i]) @ axis2world)
-        residuals = Hinge(scored, axis2world, axis2body).residuals()
-        cost = np.sum((residuals * [_LEVER, _LEVER, 1.0, 1.0]) ** 2, axis=1)
-        score = float(np.median(cost))
-        if best is None or score < best[0]:
-            best = score, Hinge(poses, axis2world, axis2body)
-    return None if best is None else best[1]
+    best = int(np.argmin(_median_costs(direction, point, poses[first[chosen]], poses)))
+    axis2world = se3.frame(se3.complete_axis(direction[best]), point[best])
+    world2body = se3.inverse(poses)
+    return Hinge(world2body, axis2world, np.asarray(world2body[first[chosen][best]] @ axis2world))
+
+
+def _median_costs(directions: Array, points: Array, own: Array, poses: Array) -> Array:
+    """Median square (trials,) of tilt and shift over the take, for axes (trials, 3) fixed to the body in poses ``own``.
+
+    Both are compared in the body, where they should stand still; along the axis anything may move.
+    """
+    scored = poses[np.linspace(0, len(poses) - 1, min(len(poses), _SCORED)).astype(int)]
+    axis = np.einsum("tji,tj->ti", own[:, :3, :3], directions)
+    place = np.einsum("tji,tj->ti", own[:, :3, :3], points - own[:, :3, 3])
+    tilt = np.einsum("nji,tj->tni", scored[:, :3, :3], directions)
+    shift = np.einsum("nji,tnj->tni", scored[:, :3, :3], points[:, None] - scored[:, :3, 3]) - place[:, None]
+    across = [v - np.einsum("tni,ti->tn", v, axis)[..., None] * axis[:, None] for v in (tilt, shift)]
+    return np.asarray(np.median(np.sum((_LEVER * across[0]) ** 2 + across[1] ** 2, axis=-1), axis=1))
