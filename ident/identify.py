@@ -9,6 +9,7 @@ import numpy as np
 
 from calibration import CalibrationFailure, Tip, tip_by_two_rotations
 from fitting import FitFailure
+from fitting.circling import circling_point
 from fitting.se3 import Array, frame, inverse
 from ident.handles import Handle, handle_types
 from ident.joints import Joint, joint_types
@@ -147,6 +148,9 @@ def solve_node(
     measured = [data[t.id] for t in takes]
     tip_known = state.calibration is not None
     kind, best = _kind(planned, seen, looks_like)
+    if kind == "rotary" and not tip_known:
+        tip2point = _found_tip(seen)
+        tip2body, seen = tip2body @ tip2point, [take @ tip2point for take in seen]
     fitted = _fit(planned, kind, seen, noise)
     if isinstance(fitted, FitFailure):
         unfitted = observe_unfitted(kind, measured, seen, fitted.reason, tip_known=tip_known)
@@ -166,6 +170,12 @@ def solve_node(
         ended_at=float(last[-1]) if node.dof == 1 and len(last) else 0.0,
         looks_like=best or (node.kind if planned.kind == "auto" else ""),
     )
+
+
+def _found_tip(seen: Sequence[Array]) -> Array:
+    """Where the tip is, as far as the takes of a rotary joint tell: a grip that turns in the hand turns about it."""
+    point = circling_point(list(seen))
+    return np.eye(4) if isinstance(point, FitFailure) else frame(None, point)
 
 
 def _fit(planned: PlannedNode, kind: str, seen: Sequence[Array], noise: float | None) -> ModelNode | FitFailure:
