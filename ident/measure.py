@@ -1,5 +1,6 @@
 """One measurement with everything it needs: clock, session, rig, runner. Always closed in the right order."""
 
+import gc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -50,6 +51,26 @@ def measurement(setup: Setup, on_change: Callable[[State], None]) -> Iterator[Me
     prepare_folder(setup.session.parent)
     # Loading the compiled loops holds up every thread: before the devices stream, not during the first take.
     warm_up()
+    with _nothing_old_searched_for_garbage(), _opened(setup, on_change) as opened:
+        yield opened
+
+
+@contextmanager
+def _nothing_old_searched_for_garbage() -> Iterator[None]:
+    """Leave what was loaded so far out of garbage collection, which else holds up every thread for a tenth of a second.
+
+    All the libraries are in memory by now and stay there; searching them again and again finds nothing.
+    """
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+@contextmanager
+def _opened(setup: Setup, on_change: Callable[[State], None]) -> Iterator[Measurement]:
     # What comes now must lie after all that the session holds, or its takes would mix with those of before.
     before_ns = 0 if setup.resume is None else open_session(setup.session).t1_ns
     clock = HostClock(setup.speed, not_before_ns=before_ns + 1)

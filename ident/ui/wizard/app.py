@@ -120,7 +120,8 @@ class WizardApp(App[int]):
             self.exit(1)
             return
         status = self._look()
-        self._main.show_live(status)
+        if self.screen is self._main:
+            self._main.show_live(status)
         self._on_look(status)
         take = status.take
         lost = take is not None and unseen(take)

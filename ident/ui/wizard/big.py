@@ -1,5 +1,7 @@
 """Large letters of half blocks, to be read from two metres away."""
 
+from functools import lru_cache
+
 _FONT = """
 A .#. #.# ### #.# #.#
 B ##. #.# ##. #.# ##.
@@ -56,7 +58,8 @@ _HEIGHT = 5
 _BLOCKS = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
 
 
-def big_text(text: str, width: int, rows: int) -> list[str] | None:
+@lru_cache(maxsize=64)
+def big_text(text: str, width: int, rows: int) -> tuple[str, ...] | None:
     """Lines of half blocks that show ``text`` as large as it goes into ``width`` columns and ``rows`` rows.
 
     None where it does not fit, or has characters without a glyph: then it is to be written as it is.
@@ -70,7 +73,7 @@ def big_text(text: str, width: int, rows: int) -> list[str] | None:
         if lines is not None and len(lines) * height + (len(lines) - 1) * (scale > 1) <= rows:
             drawn = [_draw(line, scale) for line in lines]
             gap = [""] if scale > 1 else []
-            return [row for index, block in enumerate(drawn) for row in (gap if index else []) + block]
+            return tuple(row for index, block in enumerate(drawn) for row in (gap if index else []) + block)
     return None
 
 

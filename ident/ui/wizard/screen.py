@@ -58,7 +58,7 @@ class MainScreen(Screen[None]):
         self._last_fit: LiveFit | None = None
         self._last_name = ""
         # Held here and not looked up, so that a late look at the devices finds them even while the screen closes.
-        self._header = Part(id="header")
+        self._header = Part(id="header", one_row=True)
         self._headline = Part(id="headline")
         self._body = Part(id="body")
         self._object = VerticalScroll(id="object", can_focus=False)
@@ -66,8 +66,8 @@ class MainScreen(Screen[None]):
         self._tree = Part(id="tree")
         self._fit = VerticalScroll(id="fit", can_focus=False)
         self._numbers = Part(id="numbers")
-        self._notice = Part(id="notice")
-        self._devices = Part(id="status")
+        self._notice = Part(id="notice", one_row=True)
+        self._devices = Part(id="status", one_row=True)
         self._keys = Part(id="keys")
 
     @property

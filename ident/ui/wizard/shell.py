@@ -29,6 +29,8 @@ class WizardShell:
         self._plot_file = plot_file
         self._auto_end = auto_end
         self._app: WizardApp | None = None
+        self.live: Live | None = None
+        """The looks at the running take, while the wizard is open."""
 
     def on_change(self, state: State) -> None:
         """Give the wizard a new state; from any thread."""
@@ -61,13 +63,13 @@ class WizardShell:
                 on_look=lambda _: plot.show(runner.state, live.track),
                 helpers=lambda: (live.note, plot.note),
             )
-            self._app = app
+            self._app, self.live = app, live
             if runner.state.phase is Phase.DESCRIBE and plan is not None:
                 runner.post(ev.Described(plan=plan.to_dict()))
             try:
                 yield app
             finally:
-                self._app = None
+                self._app = self.live = None
 
 
 def _dark() -> bool:
