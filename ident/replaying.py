@@ -4,6 +4,8 @@ import dataclasses
 import hashlib
 import json
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +15,16 @@ from ident.config import RigConfig
 from ident.errors import IdentError
 from ident.identify import build_tree
 from ident.model import model_text, parse_model
-from ident.reprocess import replay_events
+from ident.reprocess import answered_again
 from ident.resume import recorded_rig
 from ident.rig import natnet_config, netft_config
 from ident.takes import TakeData, take_data
 from ident.tree import KinematicTree
 from ident.workflow.events import Event, TakeEnded, event_from_dict
+from ident.workflow.machine import step
 from ident.workflow.state import State
 from sessions import Session, open_session
+from sessions.datagrams import Datagrams
 from sessions.decode import Decoders
 from sessions.replay import Played, play
 
@@ -33,6 +37,9 @@ class Replayed:
     data: dict[int, TakeData]
     tree: KinematicTree
     played: Played
+    """What was played, and how long that took with all calculations in between."""
+    recorded: str | None
+    """Digest of the model that the session saved; None where it saved none."""
 
     @property
     def digest(self) -> str:
@@ -45,10 +52,45 @@ def model_digest(tree: KinematicTree) -> str:
     return hashlib.sha256(model_text(dataclasses.replace(tree, provenance={})).encode()).hexdigest()
 
 
-def recorded_digest(path: Path) -> str | None:
-    """Digest of the model that a session saved; None where it saved none."""
-    document = open_session(path).documents().get("model")
-    return None if document is None else model_digest(parse_model(json.dumps(document), f"the model in {path}"))
+class Playback:
+    """A session while it is played: the decoders' buffers, and the workflow as far as it has come.
+
+    Each event takes effect when the datagrams of its time have been fed, as it did in the measurement: so the buffers
+    need to hold no more than then, and whoever watches sees everything at its time.
+    """
+
+    def __init__(self, session: Session, log: list[Event], on_state: Callable[[State], None]) -> None:
+        self.state = State()
+        self.data: dict[int, TakeData] = {}
+        self._config = recorded_rig(session)
+        self._limits = self._config.limits()
+        self._decoders = _decoders(session, self._config)
+        self._waiting = deque(log)
+        self._on_state = on_state
+
+    def feed(self, batch: Datagrams) -> None:
+        """Take in datagrams, and the events up to the last of them."""
+        self._decoders.feed(batch)
+        self._advance(int(batch.t_ns[-1]))
+
+    def finish(self) -> None:
+        """Take in what came after the last datagram."""
+        self._decoders.finish()
+        self._advance(None)
+
+    def _advance(self, until_ns: int | None) -> None:
+        while self._waiting and (until_ns is None or self._waiting[0].t_ns <= until_ns):
+            recorded = self._waiting.popleft()
+            if isinstance(recorded, TakeEnded):
+                self.data[recorded.take] = self._take(recorded)
+            self.state, _ = step(self.state, answered_again(recorded, self.state, self.data, self._limits))
+            self._on_state(self.state)
+
+    def _take(self, ended: TakeEnded) -> TakeData:
+        buffers, mocap = self._decoders.buffers, self._config.mocap
+        window = buffers[mocap.body].window(ended.t0_ns, ended.t1_ns)
+        reference = None if mocap.reference is None else buffers[mocap.reference].window(ended.t0_ns, ended.t1_ns)
+        return take_data(window, ended.t0_ns, ended.t1_ns, reference)
 
 
 def replay(
@@ -60,19 +102,27 @@ def replay(
     stop: threading.Event | None = None,
 ) -> Replayed:
     """Play a session; ``speed`` None means as fast as possible. Takes before ``from_take`` are not waited for."""
+    begun = time.monotonic()
     session = open_session(path)
     log = [event_from_dict(entry.content) for entry in session.events()]
     if not log:
         raise IdentError(f"{path} holds no workflow events; `ident replay --serve` can still stream its datagrams.")
-    config = recorded_rig(session)
-    decoders = _decoders(session, config)
+    playback = Playback(session, log, on_state)
     begin_ns = _start(log, from_take)
-    if begin_ns is not None and speed is not None:
-        play(session, decoders.feed, speed=None, t1_ns=begin_ns)
-    played = play(session, decoders.feed, speed=speed, t0_ns=begin_ns if speed is not None else None, stop=stop)
-    decoders.finish()
-    state, data = replay_events(log, lambda ended: _take(decoders, config, ended), config.limits(), on_state)
-    return Replayed(state, data, build_tree(state, accepted_only=True), played)
+    if begin_ns is not None:
+        play(session, playback.feed, speed=None, t1_ns=begin_ns - 1)
+    played = play(session, playback.feed, speed=speed, t0_ns=begin_ns, stop=stop)
+    playback.finish()
+    tree = build_tree(playback.state, accepted_only=True)
+    whole = dataclasses.replace(played, real_s=time.monotonic() - begun)
+    return Replayed(playback.state, playback.data, tree, whole, _recorded_digest(session))
+
+
+def _recorded_digest(session: Session) -> str | None:
+    document = session.documents().get("model")
+    if document is None:
+        return None
+    return model_digest(parse_model(json.dumps(document), f"the model in {session.path}"))
 
 
 def _start(log: list[Event], from_take: int) -> int | None:
@@ -98,10 +148,3 @@ def _decoders(session: Session, config: RigConfig) -> Decoders:
         recorded_calibration(session),
         speed=float(session.documents()["rig"].get("speed", 1.0)),
     )
-
-
-def _take(decoders: Decoders, config: RigConfig, ended: TakeEnded) -> TakeData:
-    window = decoders.buffers[config.mocap.body].window(ended.t0_ns, ended.t1_ns)
-    name = config.mocap.reference
-    reference = None if name is None else decoders.buffers[name].window(ended.t0_ns, ended.t1_ns)
-    return take_data(window, ended.t0_ns, ended.t1_ns, reference)

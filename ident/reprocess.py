@@ -1,13 +1,12 @@
 """Recorded measurements computed again: exactly as they were (replay), or with today's algorithms (refit)."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from fitting import FitFailure
 from ident.identify import Unsolved, node_record, solve_calibration, solve_node
 from ident.takes import TakeData
 from ident.workflow import events as ev
-from ident.workflow.machine import step
 from ident.workflow.quality import QualityLimits, refused
 from ident.workflow.state import CALIBRATION, Result, State
 from ident.workflow.walk import with_result
@@ -45,23 +44,6 @@ def fitted_event(
         verdict=solved.verdict.to_dict(),
         ended_at=solved.ended_at,
     )
-
-
-def replay_events(
-    log: list[ev.Event],
-    take_of: Callable[[ev.TakeEnded], TakeData],
-    limits: QualityLimits,
-    on_state: Callable[[State], None] = lambda _: None,
-) -> tuple[State, dict[int, TakeData]]:
-    """Fold a log with every answer of the workstation computed again from the takes' data."""
-    state = State()
-    data: dict[int, TakeData] = {}
-    for recorded in log:
-        if isinstance(recorded, ev.TakeEnded):
-            data[recorded.take] = take_of(recorded)
-        state, _ = step(state, answered_again(recorded, state, data, limits))
-        on_state(state)
-    return state, data
 
 
 def refit(

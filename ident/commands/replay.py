@@ -52,27 +52,26 @@ def _speed(text: str) -> float | None:
 def _replay(path: Path, speed: float | None, from_take: int, out: Path | None) -> int:
     import sys
 
-    from ident.replaying import recorded_digest, replay
+    from ident.replaying import replay
     from ident.ui.lines import Lines
 
     lines = Lines(sys.stdout, guide=False)
     done = replay(path, speed=speed, from_take=from_take, on_state=lines.show)
     played = done.played
     print(
-        f"Played {played.datagrams} datagrams, {played.session_s:.1f} s of the session at {played.speed:.0f} times "
-        f"real time.\nModel of the replay: {done.digest[:16]}"
+        f"Played {played.datagrams} datagrams and fitted again: {played.session_s:.1f} s of the session in "
+        f"{played.real_s:.2f} s, {played.speed:.0f} times real time.\nModel of the replay: {done.digest[:16]}"
     )
     if out is not None:
         from ident.output import ModelWriter, prepare_folder
 
         for file in ModelWriter(prepare_folder(out))(done.state, done.data):
             print(file)
-    recorded = recorded_digest(path)
-    if recorded is None:
+    if done.recorded is None:
         print("The session was left before a model was saved: there is nothing to compare with.")
         return 0
-    same = recorded == done.digest
-    print(f"Model as recorded:   {recorded[:16]}, {'identical' if same else 'DIFFERENT'}")
+    same = done.recorded == done.digest
+    print(f"Model as recorded:   {done.recorded[:16]}, {'identical' if same else 'DIFFERENT'}")
     return 0 if same else 1
 
 

@@ -16,10 +16,11 @@ import pytest
 import yourdfpy
 
 from ident.cli import main
+from ident.errors import IdentError
 from ident.model import load_model
-from ident.replaying import recorded_digest, replay
+from ident.replaying import replay
 from ident.resume import restore
-from ident.workflow.state import Phase, Target
+from ident.workflow.state import Phase, State, Target
 
 SPEED = "6"
 
@@ -56,9 +57,20 @@ def test_other_programs_place_every_frame_where_ident_does(door: Path) -> None:
             np.testing.assert_allclose(placed, expected, atol=1e-9)
 
 
-def test_a_replay_gives_the_same_model_bit_for_bit(door: Path) -> None:
-    session = door / "door.mcap"
-    assert replay(session, speed=None).digest == recorded_digest(session)
+@pytest.mark.parametrize(("speed", "from_take"), [(None, 0), (400.0, 0), (100.0, 5)])
+def test_a_replay_gives_the_same_model_bit_for_bit(door: Path, speed: float | None, from_take: int) -> None:
+    done = replay(door / "door.mcap", speed=speed, from_take=from_take)
+    assert done.digest == done.recorded
+
+
+def test_a_replay_keeps_the_order_of_events_and_data(door: Path) -> None:
+    _, restored, data = restore(door / "door.mcap")
+    states: list[State] = []
+    done = replay(door / "door.mcap", speed=None, on_state=states.append)
+    assert done.state == states[-1] == restored
+    assert {take: d.measured for take, d in done.data.items()} == {take: d.measured for take, d in data.items()}
+    with pytest.raises(IdentError, match="no finished take 99"):
+        replay(door / "door.mcap", speed=None, from_take=99)
 
 
 def test_the_session_restores_the_finished_measurement(door: Path) -> None:
