@@ -11,7 +11,7 @@ from fitting.noise import chi2_quantile
 from fitting.ransac import GATE, QUANTILE, WIDER, shoulder, smallest_noise, spread
 from fitting.result import FitFailure, Mask
 from fitting.se3 import Array
-from fitting.segments import moving_samples
+from fitting.segments import moving_samples, outvoting_rests
 
 _HYPOTHESES = 150
 _SUBSET = 200
@@ -46,7 +46,16 @@ class Agreement:
 
 def moving_poses(take: Take) -> Mask:
     """Samples outside of long pauses, of the position or of the orientation."""
-    return moving_samples(np.concatenate([take.p, _LEVER * take.R[:, :, 0], _LEVER * take.R[:, :, 1]], axis=1))
+    return moving_samples(_moves(take))
+
+
+def resting_poses(take: Take) -> Mask:
+    """Samples of rests that are longer than all of the movement."""
+    return outvoting_rests(_moves(take))
+
+
+def _moves(take: Take) -> Array:
+    return np.concatenate([take.p, _LEVER * take.R[:, :, 0], _LEVER * take.R[:, :, 1]], axis=1)
 
 
 def agree(

@@ -7,7 +7,7 @@ import numpy as np
 
 from fitting import checks
 from fitting.cylinder import direction, fitted_joint, zeroed
-from fitting.joint import coordinates, fit_joint, turned
+from fitting.joint import coordinates, fit_joint, turned, unwrapped
 from fitting.motion import CYLINDRICAL, SCREW
 from fitting.result import AxisFit, FitFailure, frozen
 from fitting.se3 import Array
@@ -46,7 +46,11 @@ def fit_screw(
     turn = q[:, 0] - q[:, 0].mean()
     power = float(turn @ turn)
     pitch = float(turn @ q[:, 1]) / power if power > 0.0 else 0.0
-    starts = tuple(replace(s, q=np.stack([s.q[:, 0], np.zeros(len(s.q))], axis=1)) for s in free.motion.starts)
+    # A turn more is a slide more: unlike a hinge, a screw needs its angles unwrapped.
+    starts = tuple(
+        replace(s, q=np.stack([unwrapped(s.q[:, 0], part.positions), np.zeros(len(s.q))], axis=1))
+        for s, part in zip(free.motion.starts, free.parts, strict=True)
+    )
     motion = replace(free.motion, pitch=pitch, starts=starts)
     joint = fit_joint(SCREW, motion, list(free.parts), checks.as_noise(noise))
     if not turned(joint):

@@ -95,8 +95,12 @@ def block_medians(points: Array, blocks: int, size: int) -> tuple[Array, float]:
 
 
 @compiled
-def resting_ends(places: Array, spread: float, still: float) -> tuple[int, int]:
-    """Number of blocks at the start and at the end of ``places`` (b, k) that stay where the take starts and ends."""
+def resting_runs(places: Array, spread: float, still: float, only_ends: bool) -> NDArray[np.int64]:
+    """Lengths (b,) of the runs of blocks that stay in one place, each at its first block; zero elsewhere.
+
+    places: (b, k) of the blocks, metres; spread: their noise; still: share of the movement that counts as rest;
+    only_ends: look at the first and the last blocks only.
+    """
     blocks, components = places.shape
     middle, spare, away = np.empty(components), np.empty(blocks), np.empty(blocks)
     for c in range(components):
@@ -112,18 +116,35 @@ def resting_ends(places: Array, spread: float, still: float) -> tuple[int, int]:
         ends += (places[blocks - 1, c] - places[0, c]) ** 2
     extent = max(math.sqrt(median(away)), 0.25 * math.sqrt(ends))
     tolerance = max(4.0 * still * extent, 4.0 * spread)
+    lengths = np.zeros(blocks, dtype=np.int64)
     if extent < 3.0 * tolerance:
-        return 0, 0
-    return _resting(places, 0, 1, tolerance), _resting(places, blocks - 1, -1, tolerance)
+        return lengths
+    first, last = _resting(places, 0, 1, tolerance), _resting(places, blocks - 1, -1, tolerance)
+    lengths[0] = first
+    if 0 < last < blocks - first:
+        lengths[blocks - last] = last
+    # In the middle of a take, noise (or outliers) of the size of a rest would make one of a slow movement.
+    b = first
+    while not only_ends and spread < still * extent and b < blocks - last - 1:
+        length = _resting(places, b, 1, tolerance)
+        if length > 2:
+            lengths[b] = min(length, blocks - last - b)
+        b += length if length > 2 else 1
+    return lengths
 
 
 @compiled
 def _resting(places: Array, first: int, step: int, tolerance: float) -> int:
+    """Number of blocks from ``first`` on, in steps of ±1, that stay near the middle of its first two."""
     blocks, components = places.shape
-    for k in range(blocks):
+    count = 0
+    k = first
+    while 0 <= k < blocks:
         away = 0.0
         for c in range(components):
-            away += (places[first + step * k, c] - 0.5 * (places[first, c] + places[first + step, c])) ** 2
+            away += (places[k, c] - 0.5 * (places[first, c] + places[first + step, c])) ** 2
         if math.sqrt(away) > tolerance:
-            return k
+            return count
+        count += 1
+        k += step
     return 0

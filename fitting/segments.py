@@ -33,23 +33,35 @@ def moving_samples(points: Array) -> Mask:
     A resting hand pushes against the stop and trembles slowly: a long pause would weigh one biased place more than
     the whole movement. A short part of it next to the movement is kept.
     """
+    return _without_rests(points, _LONG, only_ends=True)
+
+
+def outvoting_rests(points: Array) -> Mask:
+    """Samples (n,) of rests, wherever in a take (n, k), that are longer than all of its movement.
+
+    Most samples then are in one place, and whatever is asked of the majority is asked of the rest.
+    """
+    return ~_without_rests(points, 1.0, only_ends=False)
+
+
+def _without_rests(points: Array, share: float, *, only_ends: bool) -> Mask:
+    """Samples (n,) outside of rests that last longer than a share of the movement."""
     n = len(points)
     result = np.ones(n, dtype=bool)
     size = n // _BLOCKS
     if size < 2:
         return result
-    from fitting.segment_kernels import block_medians, resting_ends
+    from fitting.segment_kernels import block_medians, resting_runs
 
-    used = size * _BLOCKS
     places, spread = block_medians(points, _BLOCKS, size)
-    first, last = resting_ends(places, spread / math.sqrt(size), _STILL)
-    active = _BLOCKS - first - last
+    lengths = resting_runs(places, spread / math.sqrt(size), _STILL, only_ends)
+    active = _BLOCKS - int(lengths.sum())
     if active < 4:
         return result
-    if first > _LONG * active:
-        result[: (first - _KEPT) * size] = False
-    if last > _LONG * active:
-        result[used - (last - _KEPT) * size :] = False
+    for first in np.flatnonzero(lengths > share * active).tolist():
+        last = first + int(lengths[first])
+        start = (first + _KEPT) * size if first else 0
+        result[start : (last - _KEPT) * size if last < _BLOCKS else n] = False
     return result
 
 

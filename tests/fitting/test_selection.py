@@ -21,6 +21,7 @@ from fitting.synthetic import axis_error, joint_poses
         ("rigid", {}),
         ("cylindrical", {"turn": 0.3, "slide": 0.05, "radius": 0.01}),
         ("screw", {"turn": 1.0, "radius": 0.05, "pitch": 0.02}),
+        ("screw", {"turn": 9.0, "radius": 0.05, "pitch": 0.02}),
     ],
 )
 def test_select_names_the_joint(kind: str, scene: dict[str, Any], outliers: float) -> None:
@@ -30,6 +31,35 @@ def test_select_names_the_joint(kind: str, scene: dict[str, Any], outliers: floa
         assert choice.kind == kind, choice.reason
         assert choice.fit
         assert sum(choice.probabilities.values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "scene"),
+    [("rotary", {"turn": 0.6, "radius": 0.4}), ("prismatic", {"slide": 0.3}), ("rigid", {})],
+)
+def test_select_without_orientations(kind: str, scene: dict[str, Any]) -> None:
+    """A tracked point whose orientation is always the same: it was not measured, and says nothing."""
+    for seed in range(3):
+        poses = joint_poses(50 + seed, n=300, outliers=0.1, **scene).poses.copy()
+        poses[:, :3, :3] = poses[0, :3, :3]
+        choice = fitting.select(poses)
+        assert isinstance(choice, fitting.Selection)
+        assert choice.kind == kind, choice.to_dict()
+        assert not next(c for c in choice.candidates if c.kind == "cylindrical").fit
+
+
+def test_select_asks_the_movement_not_the_rest() -> None:
+    """A door that stood still in the middle of its take for twice as long as it moved."""
+    scene = joint_poses(7, turn=1.2, radius=0.4, n=400)
+    rng = np.random.default_rng(7)
+    rest = np.repeat(scene.poses[200:201], 800, axis=0)
+    rest[:, :3, 3] += 5e-4 * rng.normal(size=(800, 3))
+    poses = np.concatenate([scene.poses[:200], rest, scene.poses[200:]])
+    choice = fitting.select(poses)
+    assert isinstance(choice, fitting.Selection)
+    assert choice.kind == "rotary", choice.to_dict()
+    assert choice.fit
+    assert choice.fit.inliers.shape == (1200,)
 
 
 def test_select_among_given_candidates() -> None:
