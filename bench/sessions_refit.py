@@ -1,28 +1,49 @@
 """Refitting an archive: two jobs against one, and a Dask cluster of two workers of which one is killed half way.
 
-python -m bench.sessions_refit [SESSION] [--count 40]
+python -m bench.sessions_refit [COUNT] [--session SESSION]
 
-Without a session, the door of `ident demo` is measured first. The archive consists of links to the session, each with
-its own name. Warm-up is part of every figure, as it is for who runs the command.
+The archive is made first: recordings of doors and drawers, each with its own noise, imported as sessions. With a
+measured session, it consists of links to that instead. Warm-up is part of every figure, as it is for who runs the
+command. The ratio of processor times tells what two free processors would give when others use the machine too.
 """
 
 import argparse
-import io
 import os
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 from joblib.externals.loky import get_reusable_executor
 
+from fitting.se3 import quaternion_from_rotation
+from fitting.synthetic import joint_poses
 from ident.refitting import Change, RefitSettings, refit_archive
+from sessions.imports import import_recording
 
 GOAL = 1.8
+SAMPLES = 1200
+"""Ten seconds at 120 Hz."""
 
 
-def archive(session: Path, folder: Path, count: int) -> list[Path]:
-    """Link the session so often."""
+def recorded(folder: Path, count: int) -> list[Path]:
+    """Make so many recordings: every other one a drawer, of different sizes and with noise of their own."""
+    paths = []
+    for seed in range(count):
+        path = folder / f"visit{seed:03d}.mcap"
+        turn, slide = (0.0, 0.2 + 0.001 * seed) if seed % 2 else (0.6 + 0.002 * seed, 0.0)
+        scene = joint_poses(seed, turn=turn, slide=slide, radius=0.3, n=SAMPLES)
+        log = folder / "visit.log"
+        np.savetxt(log, np.hstack([scene.poses[:, :3, 3], quaternion_from_rotation(scene.poses[:, :3, :3])]))
+        import_recording(log, path)
+        log.unlink()
+        paths.append(path)
+    return paths
+
+
+def linked(session: Path, folder: Path, count: int) -> list[Path]:
+    """Link a session so often."""
     paths = [folder / f"visit{i:03d}.mcap" for i in range(count)]
     for path in paths:
         os.link(session, path)
@@ -62,25 +83,24 @@ def on_dask(paths: list[Path], out: Path) -> tuple[dict[str, list[Change]], floa
 def main(session: Path | None, count: int) -> int:
     with tempfile.TemporaryDirectory(dir=session.parent if session else None) as name:
         folder = Path(name)
-        if session is None:
-            from ident.demo import run_demo
-
-            run_demo("door", seed=1, speed=8.0, folder=folder, out=io.StringIO())
-            session = folder / "door.mcap"
         visits = folder / "visits"
         visits.mkdir()
-        paths = archive(session, visits, count)
+        begun = time.monotonic()
+        paths = recorded(visits, count) if session is None else linked(session, visits, count)
+        print(f"{count} sessions made in {time.monotonic() - begun:.1f} s; load {os.getloadavg()[0]:.1f}", flush=True)
         one, one_s, one_cpu = run(paths, folder / "one", jobs=1)
         two, two_s, two_cpu = run(paths, folder / "two", jobs=2)
         for jobs, seconds, cpu in ((1, one_s, one_cpu), (2, two_s, two_cpu)):
             print(f"{count} sessions, {jobs} at a time: {seconds:.1f} s, {cpu:.1f} s of processor")
+        failures = sum(bool(row.error) for rows in one.values() for row in rows)
         print(
             f"{one_s / two_s:.2f} times as fast (goal {GOAL}), {2 * one_cpu / two_cpu:.2f} times where two processors "
-            f"are free; the same results: {one == two}"
+            f"are free; the same results: {one == two}; failures: {failures}",
+            flush=True,
         )
         same = one == two
         again, again_s, _ = run(paths, folder / "two", jobs=2)
-        print(f"once more, all kept: {again_s:.2f} s, the same: {again == one}")
+        print(f"once more, all kept: {again_s:.2f} s, the same: {again == one}", flush=True)
         try:
             dask, dask_s = on_dask(paths, folder / "dask")
         except ImportError:
@@ -88,12 +108,12 @@ def main(session: Path | None, count: int) -> int:
         else:
             print(f"Dask, one of two workers killed half way: {dask_s:.1f} s, the same results: {dask == one}")
             same = same and dask == one
-    return 0 if same and again == one and 2 * one_cpu / two_cpu >= GOAL else 1
+    return 0 if same and again == one and max(one_s / two_s, 2 * one_cpu / two_cpu) >= GOAL else 1
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("session", nargs="?", type=Path)
-    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("count", nargs="?", type=int, default=100)
+    parser.add_argument("--session", type=Path)
     arguments = parser.parse_args()
     raise SystemExit(main(arguments.session, arguments.count))

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,11 @@ from ident.workflow.state import State
 from sessions import open_session
 
 
+@cache
+def _version() -> str:
+    return version("ident")
+
+
 @dataclass(frozen=True)
 class RefitSettings:
     """What to do differently from the recording."""
@@ -36,7 +42,7 @@ class RefitSettings:
 
     def key(self, session: Path) -> str:
         """Name under which the result for a session is kept, so that an interrupted run goes on."""
-        made_of = [str(session.resolve()), session.stat().st_mtime_ns, version("ident"), asdict(self)]
+        made_of = [str(session.resolve()), session.stat().st_mtime_ns, _version(), asdict(self)]
         about = json.dumps(made_of, sort_keys=True)
         return hashlib.sha256(about.encode()).hexdigest()[:24]
 
