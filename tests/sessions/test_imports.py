@@ -45,9 +45,13 @@ def motive_csv(
         rows.append(["", "Parent", *("" for _ in columns), "", "", ""])
     rows.append(["", "", *(c for _, c, _ in columns), *["Position"] * 3])
     rows.append(["Frame", "Time (Seconds)", *(a for _, _, a in columns), "X", "Y", "Z"])
-    scale = {"Meters": 1.0, "Millimeters": 1000.0, "Feet": 1 / 0.3048}.get(unit, 1.0)
+    scale = {"Meters": 1.0, "Millimeters": 1e3, "Centimeters": 100.0, "Feet": 1 / 0.3048}.get(unit, 1.0)
     turn = Rotation.from_euler("XYZ", [10, 20, 30], degrees=True)
-    angles = turn.as_quat() if width == 4 else turn.as_euler("XYZ", degrees=True)
+    angles = turn.as_quat()
+    if width == 3:
+        order = rotation if set(rotation) == set("XYZ") else "XYZ"
+        told = dict(zip(order, turn.as_euler(order, degrees=True), strict=True))
+        angles = np.array([told[axis] for axis in "XYZ"])
     for frame in range(4):
         body = [*angles, *(scale * np.array([0.1 * frame, 1.0, -0.5])), scale * 0.0002]
         cells = [f"{value:.9f}" for value in body]
@@ -60,8 +64,8 @@ def motive_csv(
 
 
 @pytest.mark.parametrize("version", ["1.20", "1.21", "1.22", "1.23", "1.24", "1.25"])
-@pytest.mark.parametrize("unit", ["Meters", "Millimeters", "Feet"])
-@pytest.mark.parametrize("rotation", ["Quaternion", "XYZ"])
+@pytest.mark.parametrize("unit", ["Meters", "Millimeters", "Centimeters", "Feet"])
+@pytest.mark.parametrize("rotation", ["Quaternion", "XYZ", "ZYX"])
 def test_motive_exports(tmp_path: Path, version: str, unit: str, rotation: str) -> None:
     path = tmp_path / "take.csv"
     path.write_text("\ufeff" + motive_csv(version=version, unit=unit, rotation=rotation), encoding="utf-8")
@@ -81,6 +85,65 @@ def test_motive_exports(tmp_path: Path, version: str, unit: str, rotation: str) 
     np.testing.assert_allclose(np.diff(poses.t_ns), 10_000_000)
     take = session.take(1)
     assert (take.name, take.t0_ns, take.t1_ns) == ("take", poses.t_ns[0], poses.t_ns[3])
+
+
+@pytest.mark.parametrize("order", ["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"])
+def test_euler_angles_in_each_order_give_one_orientation(tmp_path: Path, order: str) -> None:
+    path = tmp_path / "take.csv"
+    path.write_text(motive_csv(rotation=order))
+    poses = read_recording(path).bodies["gripper"]
+    expected = Rotation.from_euler("XYZ", [10, 20, 30], degrees=True).as_matrix()
+    np.testing.assert_allclose(poses.poses()[[0, 1, 3], :3, :3], np.broadcast_to(expected, (3, 3, 3)), atol=1e-7)
+    assert np.isnan(poses.quaternions[2]).all()
+
+
+def _rearranged(rows: list[list[str]], places: list[int]) -> str:
+    return "\r\n".join(",".join(f'"{row[i]}"' for i in places) if row else "" for row in rows)
+
+
+@pytest.mark.parametrize("version", ["1.21", "1.24", "1.25"])
+def test_columns_are_found_by_their_headers_wherever_they_stand(tmp_path: Path, version: str) -> None:
+    lines = [line.split(",") for line in motive_csv(version=version).split("\r\n") if line]
+    header, table = lines[0], lines[1:]
+    width = len(table[0])
+    # A time code, the markers first, the bodies' columns backwards (W before Z), everything quoted.
+    axis_row = next(i for i, row in enumerate(table) if row[0] == "Frame")
+    for i, row in enumerate(table):
+        row.append("TimeCode" if i == axis_row else ("15:26:46:12.02" if i > axis_row else ""))
+    places = [0, 1, width, *range(width - 3, width), *reversed(range(2, width - 3))]
+    path = tmp_path / "take.csv"
+    path.write_text(",".join(header) + "\r\n\r\n" + _rearranged(table, places) + "\r\n")
+    straight = tmp_path / "straight.csv"
+    straight.write_text(motive_csv(version=version))
+    moved, kept = read_recording(path), read_recording(straight)
+    assert set(moved.bodies) == set(kept.bodies)
+    for name, body in kept.bodies.items():
+        for column in ("t_ns", "positions", "quaternions", "states", "mean_error"):
+            np.testing.assert_array_equal(getattr(moved.bodies[name], column), getattr(body, column))
+
+
+def test_bones_unlabelled_markers_and_a_body_without_rotation(tmp_path: Path) -> None:
+    path = tmp_path / "take.csv"
+    rows = [
+        "Format Version,1.22,Take Name,t,Capture Frame Rate,100.0,Rotation Type,Quaternion,Length Units,Millimeters",
+        "",
+        ",,Marker,Marker,Marker,Bone,Bone,Bone,Rigid Body,Rigid Body,Rigid Body",
+        ",,Unlabeled 7,Unlabeled 7,Unlabeled 7,Hip,Hip,Hip,gripper,gripper,gripper",
+        ",,1,1,1,2,2,2,3,3,3",
+        ",,Position,Position,Position,Position,Position,Position,Position,Position,Position",
+        "Frame,Time (Seconds),X,Y,Z,X,Y,Z,X,Y,Z",
+        "0,0.000000,9,9,9,8,8,8,100,200,300",
+        "1,0.010000,,,,8,8,8,,,",
+        "2,0.020000,9,9,9,,,,110,200,300",
+    ]
+    path.write_text("\n".join(rows))
+    recording = read_recording(path)
+    assert list(recording.bodies) == ["gripper"]
+    body = recording.bodies["gripper"]
+    np.testing.assert_allclose(body.positions[[0, 2]], [[0.1, 0.2, 0.3], [0.11, 0.2, 0.3]])
+    assert body.measured.tolist() == [True, False, True]
+    assert any("no rotation" in note for note in recording.notes)
+    assert any("when it was captured" in note for note in recording.notes)
 
 
 def test_motive_with_another_separator_and_decimal_commas(tmp_path: Path) -> None:
