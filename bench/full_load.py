@@ -16,6 +16,7 @@ from typing import Any, Self
 from bench.terminal import Terminal
 from devices.netft import NetFT, NetFTHealth
 from devices.sim import SimulatedRig
+from devices.sim.disturbances import Disturbances
 from ident.description import plan_from_tables
 from ident.measure import Measurement, Setup, measurement
 from ident.rig import Rig
@@ -26,6 +27,8 @@ from ident.workflow.state import Phase
 
 POSES_HZ, WRENCHES_HZ = 360, 7000
 SESSION = "load.mcap"
+TICKS_SPAN = 10**12
+"""Ticks over which the mocap server's clock is told: 28 hours of 10 MHz."""
 ENDING_S = 60.0
 """Real seconds that everything has to end."""
 
@@ -33,7 +36,11 @@ ENDING_S = 60.0
 def main(folder: Path, report: Path, bodies: int, plot: str, seconds: float, samples: int) -> int:
     """Run the wizard until the watch has ended."""
     shell = WizardShell(plot=plot, plot_file=folder / "live.png")
-    with SimulatedRig("door", mocap_hz=POSES_HZ, ft_hz=WRENCHES_HZ, extra_bodies=bodies - 1) as sim:
+    # Every frame is sent: what is lost is lost by us.
+    unspoilt = Disturbances(lost_frames=0.0)
+    with SimulatedRig(
+        "door", mocap_hz=POSES_HZ, ft_hz=WRENCHES_HZ, extra_bodies=bodies - 1, disturbances=unspoilt
+    ) as sim:
         plan, _ = plan_from_tables(sim.description())
         setup = Setup(simulated_config(sim), folder / SESSION, folder)
         with measurement(setup, shell.on_change) as m, shell.opened(m, plan) as app:
@@ -71,9 +78,9 @@ class FullLoad:
                 raise RuntimeError(f"the wizard ended: {self.terminal.last.decode(errors='replace')}")
             self.terminal.drain(0.2)
 
-    def result(self) -> dict[str, Any]:
-        """Wait for the end and give the last report."""
-        self.terminal.run_out(ENDING_S)
+    def result(self, seconds: float = 0.0) -> dict[str, Any]:
+        """Wait for the end, which is to come after so many seconds, and give the last report."""
+        self.terminal.run_out(seconds + ENDING_S)
         return self.said()[-1]
 
 
@@ -119,7 +126,7 @@ class Watch:
                 self._say({"t": passed, "rss_mib": _resident_mib(), "share": (time.process_time() - used) / passed})
         passed = time.monotonic() - begun
         mocap, ft, recorder = self._m.rig.mocap.health(), _ft(self._m.rig), self._m.recorder.health()
-        after = _losses(self._m.rig)
+        after, ticks_to_host = _losses(self._m.rig), self._m.rig.mocap.ticks_to_host
         self._say(
             {
                 "seconds": passed,
@@ -135,8 +142,9 @@ class Watch:
                 "ft_delivered": ft.account.delivered,
                 "stalls": recorder.stalls,
                 **{name: after[name] - before[name] for name in after},
-                "zero_ns": self._m.rig.mocap.ticks_to_host(0),
-                "second_ns": self._m.rig.mocap.ticks_to_host(10_000_000_000) - self._m.rig.mocap.ticks_to_host(0),
+                "ticks_zero_ns": ticks_to_host(0),
+                "ticks_span": TICKS_SPAN,
+                "ticks_span_ns": ticks_to_host(TICKS_SPAN) - ticks_to_host(0),
             }
         )
         self._stop.set()

@@ -1,58 +1,76 @@
-"""Ten minutes at full load: 360 Hz NatNet with 20 bodies and 7000 Hz F/T over loopback, recorded, with a live plot.
+"""Ten minutes at full load: 360 Hz NatNet with 20 bodies and 7000 Hz F/T over loopback, recorded, wizard and plot open.
 
-``python -m bench.soak [SECONDS]`` prints what was lost, how late the receive stamps are, and the processor time and
-memory of the receiving process. Needs a quiet machine: the simulated devices run on the same one.
+``python -m bench.soak [SECONDS]`` runs the wizard on a pseudo-terminal with a take that lasts all the time, its live
+fit and its live plot in ``png`` mode. It prints what was lost, how late the receive stamps are after the moment of
+sending (each frame tells it), and the processor time and memory of the receiving process. Needs a quiet machine: the
+simulated devices run on the same one. Fails on a loss, a p99 over 1 ms, a full core, and memory that grows after
+the first minute.
 """
 
-import resource
 import sys
 import tempfile
-import time
 from pathlib import Path
+from typing import Any
 
-from devices.clock import HostClock
-from devices.netft import NetFT, NetFTHealth
-from devices.sim import SimulatedRig
-from ident.rig import Listeners, Rig
-from ident.simulated import simulated_config
-from sessions import Recorder
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.full_load import SESSION, FullLoad
+from devices.natnet import packets
+from devices.natnet.messages import Frame
+from sessions import open_session
 
 BODIES = 20
+VERSION = (4, 1)
+LATEST_MS = 1.0
+GROWTH_MIB = 6.0
+"""Growth of memory after the first minute that still counts as none: caches fill and the allocator breathes."""
 
 
 def main(seconds: float) -> int:
-    """Record for a while and account for everything."""
-    clock = HostClock()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        SimulatedRig("door", mocap_hz=360, ft_hz=7000, extra_bodies=BODIES - 1) as sim,
-        Recorder(Path(folder) / "soak.mcap", metadata={"purpose": "soak"}, now_ns=clock.now_ns) as recorder,
-    ):
-        listeners = Listeners(datagram=recorder.datagram, poses=recorder.poses, wrenches=recorder.wrench_columns)
-        with Rig(simulated_config(sim), clock, listeners) as rig:
-            time.sleep(2.0)
-            lost = (rig.mocap.health().lost_frames, _ft(rig).account.lost)
-            used, begun = time.process_time(), time.monotonic()
-            while (left := seconds - (time.monotonic() - begun)) > 0.0:
-                time.sleep(min(left, 30.0))
-                memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-                print(f"{time.monotonic() - begun:5.0f} s  {memory:6.1f} MiB at most", flush=True)
-            share = (time.process_time() - used) / (time.monotonic() - begun)
-            mocap, ft = rig.mocap.health(), _ft(rig)
-            print(
-                f"mocap {mocap.rate_hz:.0f} Hz, {mocap.frames} frames, {mocap.lost_frames - lost[0]} lost "
-                f"(the rig itself drops 1 in 1000), {mocap.kernel_drops} dropped by the kernel\n"
-                f"ft {ft.rate_hz:.0f} Hz, {ft.account.delivered} samples, {ft.account.lost - lost[1]} lost, "
-                f"{ft.kernel_drops} dropped by the kernel\n"
-                f"exposure to receipt: {mocap.latency_median_ms:.2f} ms median, {mocap.latency_max_ms:.2f} ms max\n"
-                f"processor: {share:.0%} of one core; recorder stalls: {recorder.health().stalls}"
-            )
-            return int(mocap.kernel_drops + ft.kernel_drops + ft.account.lost - lost[1] > 0)
+    """Watch for a while and account for everything."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with FullLoad(folder, BODIES, "png", seconds, 360) as load:
+            load.wait_until_begun()
+            said = load.result(seconds)
+            steps = [item for item in load.said() if "t" in item]
+        if "seconds" not in said:
+            print(f"The run did not end well: {load.terminal.last.decode(errors='replace')}")
+            return 1
+        late_ms, missing = _lateness(folder / SESSION, said)
+    for item in steps:
+        print(f"{item['t']:5.0f} s  {item['rss_mib']:6.1f} MiB  {item['share']:.0%} of one core so far")
+    p50, p99 = np.percentile(late_ms, [50.0, 99.0])
+    growth = said["rss_mib"] - next((item["rss_mib"] for item in steps if item["t"] >= 60.0), said["rss_mib"])
+    print(
+        f"{said['seconds']:.0f} s: mocap {said['mocap_hz']:.0f} Hz × {BODIES} bodies, {said['mocap_frames']} frames, "
+        f"{said['mocap_lost']} lost, {said['mocap_kernel_drops']} dropped by the kernel, {missing} not in the session\n"
+        f"F/T {said['ft_hz']:.0f} Hz, {said['ft_delivered']} samples, {said['ft_lost']} lost, "
+        f"{said['ft_kernel_drops']} dropped by the kernel; recorder stalls: {said['stalls']}\n"
+        f"receive stamp after sending: median {p50:.2f} ms, p99 {p99:.2f} ms, longest {late_ms.max():.1f} ms "
+        f"({len(late_ms)} frames)\n"
+        f"processor: {said['share']:.0%} of one core; memory {said['rss_mib']:.1f} MiB, "
+        f"{growth:+.1f} MiB since the first minute\n"
+        f"{said['fits_hz']:.1f} live fits a second in a take of {said['samples']} samples {said['note']}"
+    )
+    losses = ("mocap_lost", "mocap_kernel_drops", "ft_lost", "ft_kernel_drops")
+    failed = any(said[name] for name in losses) or missing
+    return int(failed or p99 > LATEST_MS or said["share"] >= 1.0 or growth > GROWTH_MIB)
 
 
-def _ft(rig: Rig) -> NetFTHealth:
-    assert isinstance(rig.ft, NetFT)
-    return rig.ft.health()
+def _lateness(session: Path, said: dict[str, Any]) -> tuple[NDArray[np.float64], int]:
+    """Milliseconds from sending to the receive stamp of each recorded frame, and how many frames are missing."""
+    slope = said["ticks_span_ns"] / said["ticks_span"]
+    numbers: list[int] = []
+    late: list[float] = []
+    for datagram in open_session(session).datagrams(streams=["natnet/data"]):
+        frame = packets.decode(datagram.data, VERSION)
+        if isinstance(frame, Frame):
+            numbers.append(frame.number)
+            sent_ns = said["ticks_zero_ns"] + frame.transmit_ticks * slope
+            late.append((datagram.t_ns - sent_ns) * 1e-6)
+    return np.array(late), int(np.sum(np.diff(numbers) - 1))
 
 
 if __name__ == "__main__":

@@ -44,9 +44,11 @@ class Ring:
         self.capacity = capacity
         self.lock = threading.Lock()
         self.written = 0
-        self._ints = np.zeros((capacity, ints), dtype=np.int64)
-        self._floats = np.zeros((capacity, floats))
-        self._reached = np.zeros(capacity, dtype=np.int64)
+        # Written to, not only asked for: the system gives memory at the first write, and a measurement that has what it
+        # needs when it starts cannot run out of it later.
+        self._ints = np.full((capacity, ints), 0, dtype=np.int64)
+        self._floats = np.full((capacity, floats), 0.0)
+        self._reached = np.full(capacity, 0, dtype=np.int64)
         # One row is written four times faster as bytes than as an array.
         self._int_row, self._float_row = Struct(f"={ints}q"), Struct(f"={floats}d")
         self._int_bytes, self._float_bytes = self._ints.data.cast("B"), self._floats.data.cast("B")

@@ -21,6 +21,9 @@ CONNECT_TIMEOUT_S = 5.0
 LONGEST_TAKE_SAMPLES = 216_000
 """Poses that are kept for a take: ten minutes at 360 Hz."""
 
+LONGEST_LOAD_SAMPLES = 1 << 19
+"""Wrenches that are kept for a calibration: 75 s at 7000 Hz. Sessions keep all of them."""
+
 STALE_S = 0.5
 """Age in host seconds beyond which the last sample no longer says what is happening now."""
 
@@ -230,6 +233,7 @@ def netft_config(ft: ForceTorque) -> NetFTConfig:
         product=ft.product,
         calibration=None if ft.calibration is None else SensorCalibration(**ft.calibration.model_dump()),
         latency_s=ft.latency_s,
+        capacity=LONGEST_LOAD_SAMPLES,
     )
 
 

@@ -239,7 +239,8 @@ class NatNetServer:
             timestamp=exposed,
             mid_exposure_ticks=self._clock.ticks(exposed),
             camera_data_received_ticks=self._clock.ticks(exposed + _CAMERA_SHARE * delay),
-            transmit_ticks=self._clock.ticks(exposed + delay),
+            # The moment itself and not the planned one, so that receive stamps can be held against it.
+            transmit_ticks=self._clock.ticks(self._clock.now()),
             params=2 if self._changed else 0,
         )
 
