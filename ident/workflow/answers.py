@@ -100,7 +100,9 @@ def _begin_take(state: State, t_ns: int) -> Outcome:
 def _place(state: State, node: str) -> str | float:
     at = state.place_of(node)
     result = state.result(node)
-    return result.ended_at if at == "last" and result else at
+    if at == "last":
+        return result.ended_at if result is not None else "lower"
+    return at
 
 
 def _end_take(state: State, t_ns: int) -> Outcome:
@@ -139,11 +141,13 @@ def _takes_for(state: State, target: Target) -> tuple[Take, ...]:
     return state.used_takes(target)
 
 
-def _previous(state: State, target: Target) -> Target | None:
+def _previous(state: State, target: Target | None) -> Target | None:
+    """The target before this one (None: the last of all) whose parent is known; None where it is the first."""
     every = targets(state)
-    base = Target("movement", target.node) if target.node else target
-    index = every.index(base) if base in every else 0
-    return every[index - 1] if index > 0 else None
+    if target is not None:
+        base = Target("movement", target.node) if target.node else target
+        every = every[: every.index(base)] if base in every else ()
+    return next((t for t in reversed(every) if not t.node or reachable(state, t.node)), None)
 
 
 def add_take(state: State, _: ev.AddTake) -> Outcome:
@@ -205,7 +209,7 @@ def back(state: State, _: ev.Back) -> Outcome:
         case Phase.SAVING | Phase.FINISHED:
             return replace(state, phase=Phase.REVIEW, target=None), ()
         case Phase.REVIEW:
-            return show(state, targets(state)[-1])
+            return _back_to_previous(state, None)
         case Phase.READY:
             return _back_from_ready(state)
 
@@ -215,7 +219,11 @@ def _back_from_ready(state: State) -> Outcome:
         return replace(state, phase=Phase.DESCRIBE), ()
     if state.target.purpose in ("lower_limit", "upper_limit"):
         return show(state, Target("movement", state.target.node))
-    before = _previous(state, state.target)
+    return _back_to_previous(state, state.target)
+
+
+def _back_to_previous(state: State, target: Target | None) -> Outcome:
+    before = _previous(state, target)
     if before is None:
         return replace(state, phase=Phase.DESCRIBE, target=None), ()
     if before.node in state.skipped:

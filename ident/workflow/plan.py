@@ -160,12 +160,16 @@ class Plan:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> "Plan":
-        """Inverse of :meth:`to_dict`."""
+        """Inverse of :meth:`to_dict`; what is missing or of another type becomes a problem of the plan."""
+
+        def text(item: Mapping[str, Any], key: str, default: str = "") -> str:
+            return str(item.get(key, default))
+
         return Plan(
-            name=str(data.get("name", "object")),
+            name=text(data, "name", "object"),
             nodes=tuple(
-                Node(n.get("name", ""), n.get("kind", ""), n.get("parent", ROOT), n.get("radius_m"))
-                for n in data.get("nodes", ())
+                Node(text(n, "name"), text(n, "kind"), text(n, "parent", ROOT), n.get("radius_m"))
+                for n in data.get("nodes") or ()
             ),
         )
 

@@ -108,6 +108,25 @@ def test_skipping_a_joint_skips_what_hangs_on_it() -> None:
     assert "hinge" in instruction(state).body
 
 
+def test_back_passes_over_what_hangs_on_a_skipped_joint() -> None:
+    plan = Plan("two", (*DOOR.nodes, Node("drawer", "prismatic")))
+    state = advance(State(), ev.Described(plan=plan.to_dict()), ev.RigChecked(), ev.Skip(), ev.Skip())
+    assert state.target == Target("movement", "drawer")
+    back = advance(state, ev.Back())
+    assert back.target == Target("movement", "hinge"), "nobody knows where the lever's parent stands"
+    assert not back.skipped
+    review = advance(state, ev.Skip())
+    assert review.phase is Phase.REVIEW
+    assert advance(review, ev.Back()).target == Target("movement", "drawer")
+
+
+def test_a_plan_that_is_no_plan_is_refused() -> None:
+    for plan in ({}, {"nodes": None}, {"nodes": [{}]}, {"nodes": [{"name": 5, "kind": None, "parent": 3}]}):
+        state = advance(State(), ev.Described(plan=plan))
+        assert state.phase is Phase.DESCRIBE
+        assert state.notice
+
+
 def test_no_take_starts_while_the_motion_capture_is_silent() -> None:
     state = advance(calibrated(), ev.DeviceChanged(device="mocap", lost=True, message="No frames for 1.0 s."))
     refused = advance(state, ev.Proceed())
