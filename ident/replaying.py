@@ -6,10 +6,13 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from devices.buffer import PoseBuffer, WrenchBuffer
+from devices.clock import HostClock
 from devices.netft import SensorCalibration
 from ident.config import RigConfig
 from ident.errors import IdentError
@@ -27,6 +30,9 @@ from sessions import Session, open_session
 from sessions.datagrams import Datagrams
 from sessions.decode import Decoders
 from sessions.replay import Played, play
+
+LAST_PICTURE_S = 20.0
+"""Real seconds that the plot has to draw the end of a replay, which may be over before a window opens."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +69,31 @@ class Playback:
         self.state = State()
         self.data: dict[int, TakeData] = {}
         self._config = recorded_rig(session)
-        self._limits = self._config.limits()
+        self.limits = self._config.limits()
         self._decoders = _decoders(session, self._config)
         self._waiting = deque(log)
         self._on_state = on_state
+
+    @property
+    def clock(self) -> HostClock:
+        """The session's time."""
+        return self._decoders.clock
+
+    @property
+    def body(self) -> PoseBuffer:
+        """Poses of the gripper, as far as they were played."""
+        return self._decoders.buffers[self._config.mocap.body]
+
+    @property
+    def reference(self) -> PoseBuffer | None:
+        """Poses of the body that is fixed to the object, where one was tracked."""
+        name = self._config.mocap.reference
+        return None if name is None else self._decoders.buffers[name]
+
+    @property
+    def wrenches(self) -> WrenchBuffer | None:
+        """Loads, where there was a sensor."""
+        return None if self._config.ft is None else self._decoders.wrenches
 
     def feed(self, batch: Datagrams) -> None:
         """Take in datagrams, and the events up to the last of them."""
@@ -83,14 +110,24 @@ class Playback:
             recorded = self._waiting.popleft()
             if isinstance(recorded, TakeEnded):
                 self.data[recorded.take] = self._take(recorded)
-            self.state, _ = step(self.state, answered_again(recorded, self.state, self.data, self._limits))
+            self.state, _ = step(self.state, answered_again(recorded, self.state, self.data, self.limits))
             self._on_state(self.state)
 
     def _take(self, ended: TakeEnded) -> TakeData:
-        buffers, mocap = self._decoders.buffers, self._config.mocap
-        window = buffers[mocap.body].window(ended.t0_ns, ended.t1_ns)
-        reference = None if mocap.reference is None else buffers[mocap.reference].window(ended.t0_ns, ended.t1_ns)
+        window = self.body.window(ended.t0_ns, ended.t1_ns)
+        reference = None if self.reference is None else self.reference.window(ended.t0_ns, ended.t1_ns)
         return take_data(window, ended.t0_ns, ended.t1_ns, reference)
+
+
+@dataclass(frozen=True)
+class PlotSettings:
+    """The live plot of a replay."""
+
+    mode: str = "off"
+    """``window``, ``png`` or ``off``."""
+    file: Path = Path("live.png")
+    say: Callable[[str], None] = lambda _: None
+    """Told when the plot ends by itself, and why."""
 
 
 def replay(
@@ -99,6 +136,7 @@ def replay(
     speed: float | None,
     from_take: int = 0,
     on_state: Callable[[State], None] = lambda _: None,
+    plot: PlotSettings | None = None,
     stop: threading.Event | None = None,
 ) -> Replayed:
     """Play a session; ``speed`` None means as fast as possible. Takes before ``from_take`` are not waited for."""
@@ -111,11 +149,41 @@ def replay(
     begin_ns = _start(log, from_take)
     if begin_ns is not None:
         play(session, playback.feed, speed=None, t1_ns=begin_ns - 1)
-    played = play(session, playback.feed, speed=speed, t0_ns=begin_ns, stop=stop)
-    playback.finish()
+    with _plotted(playback, plot or PlotSettings()) as feed:
+        played = play(session, feed, speed=speed, t0_ns=begin_ns, stop=stop)
+        playback.finish()
     tree = build_tree(playback.state, accepted_only=True)
     whole = dataclasses.replace(played, real_s=time.monotonic() - begun)
     return Replayed(playback.state, playback.data, tree, whole, _recorded_digest(session))
+
+
+@contextmanager
+def _plotted(playback: Playback, settings: PlotSettings) -> Iterator[Callable[[Datagrams], None]]:
+    """Show what is fed as a measurement shows it: running takes with their fits, results as they come."""
+    if settings.mode == "off":
+        yield playback.feed
+        return
+    from ident.live import Live
+    from ident.plot.process import LivePlot
+
+    with (
+        Live(playback, playback, playback.limits) as live,
+        LivePlot(settings.mode, settings.file, playback.data, goodbye_s=LAST_PICTURE_S) as plot,
+    ):
+        told = plot.note
+
+        def feed(batch: Datagrams) -> None:
+            nonlocal told
+            playback.feed(batch)
+            plot.show(playback.state, live.track)
+            if plot.note != told:
+                told = plot.note
+                settings.say(told)
+
+        yield feed
+        plot.show(playback.state, live.track)
+    if plot.note != told:
+        settings.say(plot.note)
 
 
 def _recorded_digest(session: Session) -> str | None:

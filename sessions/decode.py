@@ -55,16 +55,17 @@ class Decoders:
         on_event: Callable[[DeviceEvent], None] | None = None,
     ) -> None:
         self._speed = speed
-        self._clock = RecordedClock(speed)
+        self.clock = RecordedClock(speed)
+        """Shows the time of the datagram being played."""
         self._on_poses, self._on_event = on_poses, on_event
         self._stream = PoseStream(natnet.bodies, natnet.capacity, natnet.max_mean_error_m, speed)
-        self._connection = Connection(natnet, self._clock, self._tell, self._stream)
+        self._connection = Connection(natnet, self.clock, self._tell, self._stream)
         settings = netft or NetFTConfig()
         self.wrenches = WrenchBuffer(settings.capacity)
         self._calibrated = calibration is not None
         self._intake = Intake(
             self.wrenches,
-            self._clock,
+            self.clock,
             round(settings.reorder_s * 1e9),
             late_ns=round(settings.latency_s * 1e9),
             on_wrenches=on_wrenches,
@@ -104,7 +105,7 @@ class Decoders:
                 self._intake.feed(data[start:stop], received_ns[start:stop])
 
     def _feed_natnet(self, data: bytes, t_ns: int) -> None:
-        self._clock.t_ns = t_ns
+        self.clock.t_ns = t_ns
         now_s = t_ns / 1e9 / self._speed
         if data[:2] == _ECHO_RESPONSE:
             self._expect_echo(data)
@@ -124,4 +125,4 @@ class Decoders:
 
     def _tell(self, kind: str, message: str) -> None:
         if self._on_event is not None:
-            self._on_event(DeviceEvent(self._clock.t_ns, "mocap", kind, message))
+            self._on_event(DeviceEvent(self.clock.t_ns, "mocap", kind, message))

@@ -7,8 +7,11 @@ digest is compared with that of the recorded one.
 With `--serve`, nothing is computed: the session's datagrams are streamed out on UDP as NatNet and RDT, so that
 another program, or another computer, sees the rig again.
 
+With `--plot`, the plots of the measurement are drawn again while it plays; give a speed to follow them.
+
 examples:
   ident replay door.mcap
+  ident replay door.mcap --speed 2 --plot window
   ident replay door.mcap --speed 1 --from 3
   ident replay door.mcap --serve
 """
@@ -22,6 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", help="session file, or its name in the session folder")
     parser.add_argument("--speed", default="max", metavar="X|max", help="session seconds per second (default: max)")
     parser.add_argument("--from", dest="from_take", type=int, default=0, metavar="TAKE", help="start at a take")
+    parser.add_argument(
+        "--plot",
+        choices=("window", "png", "off"),
+        default="off",
+        help="the live plot in a window, or refreshed in OUT/live.png (default: off)",
+    )
     parser.add_argument("--out", type=Path, help="folder for model, URDF and figure of the replay")
     parser.add_argument("--serve", action="store_true", help="stream the session out as NatNet and RDT instead")
 
@@ -32,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
 
     path = find_session(args.session)
     speed = _speed(args.speed)
-    return _serve(path, speed or 1.0) if args.serve else _replay(path, speed, args.from_take, args.out)
+    return _serve(path, speed or 1.0) if args.serve else _replay(path, speed, args.from_take, args.plot, args.out)
 
 
 def _speed(text: str) -> float | None:
@@ -49,23 +58,25 @@ def _speed(text: str) -> float | None:
     return speed
 
 
-def _replay(path: Path, speed: float | None, from_take: int, out: Path | None) -> int:
+def _replay(path: Path, speed: float | None, from_take: int, plot: str, out: Path | None) -> int:
     import sys
 
-    from ident.replaying import replay
+    from ident.replaying import PlotSettings, replay
     from ident.ui.lines import Lines
 
     lines = Lines(sys.stdout, guide=False)
-    done = replay(path, speed=speed, from_take=from_take, on_state=lines.show)
+    folder = Path() if out is None else _prepared(out)
+    settings = PlotSettings(plot, folder / "live.png", lambda note: print(note, file=sys.stderr))
+    done = replay(path, speed=speed, from_take=from_take, on_state=lines.show, plot=settings)
     played = done.played
     print(
         f"Played {played.datagrams} datagrams and fitted again: {played.session_s:.1f} s of the session in "
         f"{played.real_s:.2f} s, {played.speed:.0f} times real time.\nModel of the replay: {done.digest[:16]}"
     )
     if out is not None:
-        from ident.output import ModelWriter, prepare_folder
+        from ident.output import ModelWriter
 
-        for file in ModelWriter(prepare_folder(out))(done.state, done.data):
+        for file in ModelWriter(folder)(done.state, done.data):
             print(file)
     if done.recorded is None:
         print("The session was left before a model was saved: there is nothing to compare with.")
@@ -73,6 +84,12 @@ def _replay(path: Path, speed: float | None, from_take: int, out: Path | None) -
     same = done.recorded == done.digest
     print(f"Model as recorded:   {done.recorded[:16]}, {'identical' if same else 'DIFFERENT'}")
     return 0 if same else 1
+
+
+def _prepared(folder: Path) -> Path:
+    from ident.output import prepare_folder
+
+    return prepare_folder(folder)
 
 
 def _serve(path: Path, speed: float) -> int:

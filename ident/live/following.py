@@ -9,7 +9,7 @@ import numpy as np
 from fitting.se3 import Array
 from ident.live.sketch import Sketch
 from ident.live.status import LiveFit
-from ident.rig import Rig
+from ident.live.watched import Watched
 from ident.takes import Ints, take_data
 from ident.workflow.state import Take
 
@@ -46,7 +46,7 @@ class Track:
 class Following:
     """Collects one running take piece by piece, so that a look costs the same however long it lasts."""
 
-    def __init__(self, take: Take, rig: Rig) -> None:
+    def __init__(self, take: Take, rig: Watched) -> None:
         self.take = take
         self._rig = rig
         self._poses_until = take.t0_ns - 1

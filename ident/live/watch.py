@@ -18,7 +18,8 @@ from ident.live.following import Following, Track
 from ident.live.process import FitProcess
 from ident.live.sketch import thinned
 from ident.live.status import DeviceLive, LiveFit, LiveStatus, TakeLive
-from ident.rig import STALE_S, Rig
+from ident.live.watched import Watched
+from ident.rig import STALE_S
 from ident.takes import TakeData
 from ident.workflow.quality import QualityLimits
 from ident.workflow.state import State, Take
@@ -40,7 +41,7 @@ _STATES = {
 
 
 class Source(Protocol):
-    """What is watched besides the devices: the runner."""
+    """What is watched besides the devices: the runner, or a session that is played again."""
 
     @property
     def state(self) -> State:
@@ -54,7 +55,7 @@ class Source(Protocol):
 class Live:
     """A thread that follows the running take. ``status()`` is cheap and may be called from any thread."""
 
-    def __init__(self, rig: Rig, source: Source, limits: QualityLimits) -> None:
+    def __init__(self, rig: Watched, source: Source, limits: QualityLimits) -> None:
         self._rig = rig
         self._clock: HostClock = rig.clock
         self._source = source

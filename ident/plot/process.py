@@ -27,17 +27,26 @@ MODES = ("window", "png", "off")
 PERIOD_S = 0.25
 """Real seconds between two pictures."""
 GOODBYE_S = 2.0
+"""Real seconds that the child has for its last picture."""
 
 
 class LivePlot:
     """The parent's side: ``show`` hands over the newest state and returns at once; ``note`` says how it goes."""
 
-    def __init__(self, mode: str, file: Path | None = None, data: Mapping[int, "TakeData"] | None = None) -> None:
+    def __init__(
+        self,
+        mode: str,
+        file: Path | None = None,
+        data: Mapping[int, "TakeData"] | None = None,
+        *,
+        goodbye_s: float = GOODBYE_S,
+    ) -> None:
         if mode not in MODES:
             raise ValueError(f"'{mode}' is no way to plot; choose {', '.join(MODES)}")
         self._mode = mode
         self._file = file or Path("live.png")
         self._data = data if data is not None else {}
+        self._goodbye_s = goodbye_s
         self._wanted: queue.SimpleQueue[tuple[State, Track | None] | None] = queue.SimpleQueue()
         self._note = ""
         self._stopping = threading.Event()
@@ -101,10 +110,14 @@ class LivePlot:
             self._end(child, errors, asked=item is None)
 
     def _newest(self) -> "tuple[State, Track | None] | None":
-        """Wait for something to draw; of several, the last one."""
+        """Wait for something to draw; of several, the last one, which is drawn before the end too."""
         item = self._wanted.get()
         while item is not None and not self._wanted.empty():
-            item = self._wanted.get()
+            later = self._wanted.get()
+            if later is None:
+                self._wanted.put(None)
+                break
+            item = later
         return item
 
     def _end(self, child: "subprocess.Popen[bytes]", errors: BinaryIO, *, asked: bool) -> None:
@@ -114,7 +127,7 @@ class LivePlot:
         except OSError:
             pass  # It has closed its end already.
         try:
-            child.wait(GOODBYE_S)
+            child.wait(self._goodbye_s)
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()

@@ -18,7 +18,7 @@ import yourdfpy
 from ident.cli import main
 from ident.errors import IdentError
 from ident.model import load_model
-from ident.replaying import replay
+from ident.replaying import PlotSettings, replay
 from ident.resume import restore
 from ident.workflow.state import Phase, State, Target
 
@@ -71,6 +71,24 @@ def test_a_replay_keeps_the_order_of_events_and_data(door: Path) -> None:
     assert {take: d.measured for take, d in done.data.items()} == {take: d.measured for take, d in data.items()}
     with pytest.raises(IdentError, match="no finished take 99"):
         replay(door / "door.mcap", speed=None, from_take=99)
+
+
+def test_a_replay_draws_the_plots_of_the_measurement(door: Path, tmp_path: Path) -> None:
+    settings = PlotSettings("png", tmp_path / "live.png")
+    done = replay(door / "door.mcap", speed=30.0, plot=settings)
+    assert done.digest == done.recorded
+    assert settings.file.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_plot_that_cannot_be_shown_is_told_and_the_replay_goes_on(
+    door: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for variable in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(variable, raising=False)
+    assert main(["replay", str(door / "door.mcap"), "--plot", "window"]) == 0
+    told = capfd.readouterr()
+    assert "no display" in told.err
+    assert "identical" in told.out
 
 
 def test_the_session_restores_the_finished_measurement(door: Path) -> None:
