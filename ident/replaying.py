@@ -18,7 +18,7 @@ from ident.config import RigConfig
 from ident.errors import IdentError
 from ident.identify import build_tree
 from ident.model import model_text, parse_model
-from ident.reprocess import answered_again
+from ident.reprocess import along_the_record, answered_again
 from ident.resume import recorded_rig
 from ident.rig import natnet_config, netft_config
 from ident.takes import TakeData, take_data
@@ -46,6 +46,8 @@ class Replayed:
     """What was played, and how long that took with all calculations in between."""
     recorded: str | None
     """Digest of the model that the session saved; None where it saved none."""
+    differences: tuple[str, ...]
+    """Where today's verdicts ask for something else than the recorded ones, in a sentence each."""
 
     @property
     def digest(self) -> str:
@@ -68,6 +70,8 @@ class Playback:
     def __init__(self, session: Session, log: list[Event], on_state: Callable[[State], None]) -> None:
         self.state = State()
         self.data: dict[int, TakeData] = {}
+        self.differences: list[str] = []
+        """Answers of today that would have led the operator elsewhere; the recorded ones led on."""
         self._config = recorded_rig(session)
         self.limits = self._config.limits()
         self._decoders = _decoders(session, self._config)
@@ -110,7 +114,11 @@ class Playback:
             recorded = self._waiting.popleft()
             if isinstance(recorded, TakeEnded):
                 self.data[recorded.take] = self._take(recorded)
-            self.state, _ = step(self.state, answered_again(recorded, self.state, self.data, self.limits))
+            again = answered_again(recorded, self.state, self.data, self.limits)
+            event, differs = along_the_record(recorded, again)
+            if differs:
+                self.differences.append(differs)
+            self.state, _ = step(self.state, event)
             self._on_state(self.state)
 
     def _take(self, ended: TakeEnded) -> TakeData:
@@ -154,7 +162,8 @@ def replay(
         playback.finish()
     tree = build_tree(playback.state, accepted_only=True)
     whole = dataclasses.replace(played, real_s=time.monotonic() - begun)
-    return Replayed(playback.state, playback.data, tree, whole, _recorded_digest(session))
+    recorded, differences = _recorded_digest(session), tuple(playback.differences)
+    return Replayed(playback.state, playback.data, tree, whole, recorded, differences)
 
 
 @contextmanager

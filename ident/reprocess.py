@@ -7,7 +7,7 @@ from fitting import FitFailure
 from ident.identify import Unsolved, node_record, solve_calibration, solve_node
 from ident.takes import TakeData
 from ident.workflow import events as ev
-from ident.workflow.quality import QualityLimits, refused
+from ident.workflow.quality import QualityLimits, Verdict, refused
 from ident.workflow.state import CALIBRATION, Result, State
 from ident.workflow.walk import with_result
 
@@ -24,6 +24,33 @@ def answered_again(recorded: ev.Event, state: State, data: Mapping[int, TakeData
         node = recorded.node if isinstance(recorded, ev.Fitted) else (state.target.node if state.target else "")
         return fitted_event(state, node, recorded.work, data, limits, recorded.t_ns) if node else recorded
     return recorded
+
+
+def along_the_record(recorded: ev.Event, again: ev.Event) -> tuple[ev.Event, str]:
+    """The new answer so that the measurement goes on as it did then, and what differs about it (empty: nothing).
+
+    What the operator did next was an answer to the recorded verdict. Where today's verdict would ask for something
+    else, the recorded one leads on, so that every take still finds its place.
+    """
+    if not isinstance(recorded, ev.Calibrated | ev.Fitted | ev.Failed):
+        return again, ""
+    then, now = _said(recorded), _said(again)
+    if type(again) is type(recorded) and then.advice == now.advice:
+        return again, ""
+    what = getattr(recorded, "node", "") or getattr(again, "node", "") or "calibration"
+    differs = f"{what}: recorded was '{_words(then)}', today it is '{_words(now)}'"
+    if isinstance(recorded, ev.Failed) or type(again) is not type(recorded):
+        return recorded, differs
+    return replace(again, verdict=recorded.verdict), differs  # type: ignore[call-arg]  # each of the three has one
+
+
+def _said(event: ev.Event) -> Verdict:
+    said = getattr(event, "verdict", None)
+    return Verdict.from_dict(said) if said else refused(getattr(event, "reason", ""))
+
+
+def _words(verdict: Verdict) -> str:
+    return verdict.summary if verdict.good else verdict.findings[0].message
 
 
 def fitted_event(

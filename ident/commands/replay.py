@@ -73,6 +73,8 @@ def _replay(path: Path, speed: float | None, from_take: int, plot: str, out: Pat
         f"Played {played.datagrams} datagrams and fitted again: {played.session_s:.1f} s of the session in "
         f"{played.real_s:.2f} s, {played.speed:.0f} times real time.\nModel of the replay: {done.digest[:16]}"
     )
+    for difference in done.differences:
+        print(f"{difference}.")
     if out is not None:
         from ident.output import ModelWriter
 
@@ -81,8 +83,10 @@ def _replay(path: Path, speed: float | None, from_take: int, plot: str, out: Pat
     if done.recorded is None:
         print("The session was left before a model was saved: there is nothing to compare with.")
         return 0
-    same = done.recorded == done.digest
+    same = done.recorded == done.digest and not done.differences
     print(f"Model as recorded:   {done.recorded[:16]}, {'identical' if same else 'DIFFERENT'}")
+    if not same:
+        print("The algorithms have changed since; `ident refit` tells by how much each joint moved.")
     return 0 if same else 1
 
 

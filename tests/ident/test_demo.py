@@ -9,17 +9,20 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio
 import pytest
 import yourdfpy
 
+from ident import reprocess
 from ident.cli import main
 from ident.errors import IdentError
 from ident.model import load_model
 from ident.replaying import PlotSettings, replay
 from ident.resume import restore
+from ident.workflow import events as ev
 from ident.workflow.state import Phase, State, Target
 
 SPEED = "6"
@@ -71,6 +74,22 @@ def test_a_replay_keeps_the_order_of_events_and_data(door: Path) -> None:
     assert {take: d.measured for take, d in done.data.items()} == {take: d.measured for take, d in data.items()}
     with pytest.raises(IdentError, match="no finished take 99"):
         replay(door / "door.mcap", speed=None, from_take=99)
+
+
+def test_a_verdict_that_differs_today_leads_nobody_astray(door: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = replay(door / "door.mcap", speed=None)
+    fitted = reprocess.fitted_event
+
+    def fails_on_the_lever(state: State, node: str, work: int, *others: Any) -> ev.Event:
+        again = fitted(state, node, work, *others)
+        return ev.Failed(t_ns=again.t_ns, work=work, reason="Too short.") if node == "lever" else again
+
+    monkeypatch.setattr(reprocess, "fitted_event", fails_on_the_lever)
+    done = replay(door / "door.mcap", speed=None)
+    assert done.state.phase is Phase.FINISHED
+    assert [take.target for take in done.state.takes] == [take.target for take in recorded.state.takes]
+    assert recorded.differences == ()
+    assert any("lever" in difference and "Too short" in difference for difference in done.differences)
 
 
 def test_a_replay_draws_the_plots_of_the_measurement(door: Path, tmp_path: Path) -> None:
