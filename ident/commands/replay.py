@@ -37,6 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Replay or serve."""
+    import gc
+
+    # Most objects are the libraries, which stay: searching them for garbage at the usual rate takes a tenth of it all.
+    gc.set_threshold(100_000, 50, 100)
     from sessions import find_session
 
     path = find_session(args.session)
