@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from fitting.se3 import Array, frame, inverse
 from ident.handles import Handle, handle_types
 from ident.joints import Joint, joint_types
 from ident.joints.node import Node as ModelNode
-from ident.likeliest import likeliest
+from ident.likeliest import Guess, likeliest
 from ident.model.convert import node_from_data, node_to_data
 from ident.model.schema import NodeData
 from ident.observing import farthest_off, observe, observe_unfitted
@@ -147,7 +147,7 @@ def solve_node(
     seen = [inverse(_parent_frame(tree, planned, dict(t.places))) @ data[t.id].tip(tip2body) for t in takes]
     measured = [data[t.id] for t in takes]
     tip_known = state.calibration is not None
-    kind, best = _kind(planned, seen, looks_like)
+    kind, best, probability = _kind(planned, seen, looks_like)
     if kind == "rotary" and not tip_known:
         tip2point = _found_tip(seen)
         tip2body, seen = tip2body @ tip2point, [take @ tip2point for take in seen]
@@ -159,7 +159,9 @@ def solve_node(
         best = ""
     node = _limits_by_hand(state, fitted, tree, planned, data, tip2body)
     last = node.trace([seen[-1]])
-    assessed = assess(observe(node, measured, seen, best, tip_known=tip_known), limits)
+    observed = observe(node, measured, seen, best, tip_known=tip_known)
+    observed = replace(observed, found_out=planned.kind == "auto", probability=probability)
+    assessed = assess(observed, limits)
     return Solution(
         node=node.with_evidence(
             measured_at=_configuration(tree, dict(takes[-1].places)),
@@ -218,14 +220,13 @@ def _configuration(tree: KinematicTree, places: Mapping[str, str | float]) -> di
     return q
 
 
-def _kind(planned: PlannedNode, seen: Sequence[Array], looks_like: str | None) -> tuple[str, str]:
-    """Type to fit, and what the data look like where that says something else."""
+def _kind(planned: PlannedNode, seen: Sequence[Array], looks_like: str | None) -> tuple[str, str, float]:
+    """Type to fit, what the data look like where that was not asked for, and the probability of what they look like."""
     if planned.is_handle:
-        return planned.kind, ""
-    best = likeliest(seen, np.random.default_rng(SEED)) if looks_like is None else looks_like
-    if planned.kind == "auto":
-        return best or "rotary", ""
-    return planned.kind, best
+        return planned.kind, "", math.nan
+    guess = likeliest(seen, np.random.default_rng(SEED)) if looks_like is None else Guess(looks_like, {})
+    kind = (guess.kind or "rotary") if planned.kind == "auto" else planned.kind
+    return kind, "" if planned.kind == "auto" else guess.kind, guess.probabilities.get(guess.kind or kind, math.nan)
 
 
 def _options(planned: PlannedNode) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Which joint type a movement looks like, for the operator who said "find out" or said something else."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,16 +18,25 @@ BEND = (0.25, 2.0)
 """Share of the bend that the turn asks for, between which a path counts as bent by it; grips that turned give 0.1."""
 
 
-def likeliest(seen: Sequence[Array], rng: np.random.Generator) -> str:
-    """Name the joint type that explains takes of tip poses (n, 4, 4) best; empty where they do not tell."""
+class Guess(NamedTuple):
+    """What a movement looks like."""
+
+    kind: str
+    """Joint type; empty where the takes do not tell."""
+    probabilities: dict[str, float]
+    """How likely each joint type is, given the takes; empty where that cannot be said."""
+
+
+def likeliest(seen: Sequence[Array], rng: np.random.Generator) -> Guess:
+    """Name the joint type that explains takes of tip poses (n, 4, 4) best."""
     chosen = select(list(seen), candidates=tuple(KIND_OF_CANDIDATE), rng=rng)
     if not isinstance(chosen, Selection):
-        return ""
+        return Guess("", {})
     kind = KIND_OF_CANDIDATE[chosen.kind] if chosen.kind else ""
     # A short arc whose grip turned in the hand as well looks straight at first.
     if kind in ("", "prismatic") and all(bends_as_it_turns(np.asarray(take)) for take in seen):
-        return "rotary"
-    return kind
+        return Guess("rotary", {})
+    return Guess(kind, {KIND_OF_CANDIDATE[name]: share for name, share in chosen.probabilities.items()})
 
 
 def bends_as_it_turns(poses: Array) -> bool:

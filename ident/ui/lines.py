@@ -34,7 +34,9 @@ class Lines:
         for result in state.results:
             old = before.result(result.node)
             if old is None or old.verdict != result.verdict or old.takes != result.takes:
-                self._verdict("ok" if result.verdict.good else "!!", result.node, result.verdict.summary, state)
+                found_out = f"{result.verdict.found_out}: " if result.verdict.found_out else ""
+                mark = "ok" if result.verdict.good else "!!"
+                self._verdict(mark, result.node, found_out + result.verdict.summary, state)
             elif result.accepted and not old.accepted:
                 self._say(f"  ok  {result.node:<14} accepted")
         guided = self._guide or state.phase is not Phase.VERDICT or before.phase is Phase.VERDICT

@@ -35,7 +35,12 @@ def described(state: State, event: ev.Described) -> Outcome:
     if problems:
         return say(state, "; ".join(problems))
     same = {n.name for n in plan if n.name in state.plan and state.plan.node(n.name) == n}
-    state = replace(state, results=tuple(r for r in state.results if r.node in same), skipped=frozenset())
+    state = replace(
+        state,
+        results=tuple(r for r in state.results if r.node in same),
+        skipped=frozenset(),
+        placed=tuple(p for p in state.placed if p[0] in same),
+    )
     return _check(replace(state, plan=plan))
 
 

@@ -16,7 +16,17 @@ def assess(seen: Observation, limits: QualityLimits) -> Verdict:
     hidden = {code for finding in causes for code in _EXPLAINS.get(finding.code, ())}
     findings = tuple(f for f in causes if f.code not in hidden)
     complaints = (_samples, _outliers, _harmful_grip, _precision, _failure)
-    return Verdict(_summary(seen), findings or _found(complaints, seen, limits))
+    found_out = ", ".join(filter(None, (seen.kind, _sure(seen)))) if seen.found_out else ""
+    return Verdict(_summary(seen), findings or _found(complaints, seen, limits), found_out)
+
+
+def _sure(seen: Observation) -> str:
+    """How sure it is that the movement looks as it does; empty where that was not computed."""
+    if not math.isfinite(seen.probability):
+        return ""
+    if seen.probability > 0.99:
+        return "over 99 % sure"
+    return f"{100.0 * seen.probability:.0f} % sure"
 
 
 _EXPLAINS = {
@@ -75,7 +85,7 @@ def _kind(seen: Observation, _: QualityLimits) -> Finding | None:
         return None
     return Finding(
         "other_type",
-        f"The movement looks {seen.best_kind}, not {seen.kind}.",
+        f"The movement looks {seen.best_kind}, not {seen.kind}{f' ({sure})' if (sure := _sure(seen)) else ''}.",
         f"Change the type to {seen.best_kind}, or measure again with a cleaner movement.",
         suggests=seen.best_kind,
     )

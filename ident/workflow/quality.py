@@ -64,6 +64,10 @@ class Observation:
     """Length of the shortest take in seconds."""
     best_kind: str = ""
     """What the data look like, where that is known and differs from ``kind``."""
+    found_out: bool = False
+    """The operator left it to the data what type it is."""
+    probability: float = math.nan
+    """Of ``best_kind``, or of ``kind`` where that was found out; NaN where it was not computed."""
     jump_m: float = 0.0
     """Largest sudden step of the tip in metres; 0 where steps are part of the movement."""
     jump_rad: float = 0.0
@@ -97,6 +101,8 @@ class Verdict:
 
     summary: str
     findings: tuple[Finding, ...] = ()
+    found_out: str = ""
+    """The type and how sure it is, in words, where the operator left it to the data."""
 
     @property
     def good(self) -> bool:
@@ -112,7 +118,8 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data."""
-        return {"summary": self.summary, "findings": [asdict(f) for f in self.findings]}
+        found_out = {"found_out": self.found_out} if self.found_out else {}
+        return {"summary": self.summary, "findings": [asdict(f) for f in self.findings], **found_out}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> "Verdict":
@@ -121,7 +128,7 @@ class Verdict:
         findings = tuple(
             Finding(**{k: str(v) for k, v in item.items() if k in names}) for item in data.get("findings", ())
         )
-        return Verdict(summary=str(data.get("summary", "")), findings=findings)
+        return Verdict(str(data.get("summary", "")), findings, str(data.get("found_out", "")))
 
 
 def refused(reason: str) -> Verdict:

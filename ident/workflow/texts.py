@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ident.workflow.quality import Verdict
 from ident.workflow.state import CALIBRATION, Phase, State, Target
 
 Keys = tuple[tuple[str, str], ...]
@@ -131,8 +132,8 @@ def _verdict(state: State) -> Instruction:
     keys: Keys
     if verdict.good:
         keys = (("Enter", "next"), ("r", "redo"), ("t", "add a take"), ("l", "limits by hand"), ("b", "back"))
-        return Instruction(f"{subject}: good", verdict.summary, keys)
-    sentences = [verdict.summary, *(f"{f.message} {f.remedy}".strip() for f in verdict.findings)]
+        return Instruction(f"{subject}: good", _with_type(verdict), keys)
+    sentences = [_with_type(verdict), *(f"{f.message} {f.remedy}".strip() for f in verdict.findings)]
     again = "add a take now" if verdict.advice == "add" else "redo now"
     suggested = [f.suggests for f in verdict.findings if f.suggests]
     keys = (
@@ -146,6 +147,11 @@ def _verdict(state: State) -> Instruction:
         ("b", "back"),
     )
     return Instruction(f"{subject}: {_headline(verdict.findings[0].code)}", "\n".join(sentences), keys)
+
+
+def _with_type(verdict: Verdict) -> str:
+    """The numbers of a fit, after the type where that was found out."""
+    return f"It is {verdict.found_out}. {verdict.summary}" if verdict.found_out else verdict.summary
 
 
 def _headline(code: str) -> str:

@@ -116,3 +116,17 @@ def test_limits_can_be_changed() -> None:
 def test_a_verdict_survives_the_log() -> None:
     verdict = assess(replace(GOOD, measured=3, speed=9.0), LIMITS)
     assert Verdict.from_dict(verdict.to_dict()) == verdict
+
+
+def test_what_was_found_out_is_said_with_how_sure_it_is() -> None:
+    def words(**changes: object) -> Verdict:
+        return assess(replace(GOOD, **changes), LIMITS)  # type: ignore[arg-type]
+
+    assert words().found_out == ""
+    assert words(found_out=True, probability=0.9999).found_out == "rotary, over 99 % sure"
+    assert words(found_out=True, probability=0.83).found_out == "rotary, 83 % sure"
+    assert words(found_out=True).found_out == "rotary"
+    contradicted = words(best_kind="prismatic", probability=0.97).findings[0]
+    assert contradicted.message == "The movement looks prismatic, not rotary (97 % sure)."
+    again = Verdict.from_dict(words(found_out=True, probability=0.83).to_dict())
+    assert again.found_out == "rotary, 83 % sure"

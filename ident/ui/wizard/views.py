@@ -105,9 +105,8 @@ def _node_row(state: State, node: Node, width: int) -> Content:
     else:
         mark = ("·", FAINT)
     if result is not None:
-        kind = str(result.model.get("type", node.kind))
         words = result.verdict.summary.split(", ")[0].removesuffix(" of turn").removesuffix(" of travel")
-        found = f"{kind}, found" if node.kind == "auto" else ""
+        found = result.verdict.found_out if node.kind == "auto" else ""
         text = ", ".join(part for part in (found, words) if part)
         if not result.verdict.good:
             text += ", as it is" if result.accepted else ", not good"
@@ -136,7 +135,8 @@ def fit_rows(fit: LiveFit | None, limits: QualityLimits, width: int) -> list[Con
     """Numbers of a fit, each with a bar to its goal."""
     if fit is None or not fit.kind:
         return [Content.assemble(("The numbers come with the movement.", FAINT))]
-    rows = [Content.assemble(f"{'type':<9}", (f"{fit.kind:>9}", "bold"))]
+    sure = fit.verdict.found_out.partition(", ")[2]
+    rows = [Content.assemble(f"{'type':<9}", (f"{fit.kind:>9}", "bold"), (f"  {sure}" if sure else "", FAINT))]
     if math.isfinite(fit.axis_std):
         std, goal = math.degrees(fit.axis_std), limits.axis_std_deg
         rows.append(_bar("axis", f"± {std:.2f}°", goal / max(std, 1e-9), f"≤ {goal:g}°", width))
