@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import numpy as np
-from calibration_rigs import CLEAN, DIRTY, LOOSE, Conditions, Rig, Weight, about
 
+from bench.calibration_rigs import CLEAN, DIRTY, LOOSE, Conditions, Rig, Weight, about
 from calibration import (
     CalibrationFailure,
     Hold,

@@ -9,9 +9,9 @@ import argparse
 from collections.abc import Callable
 
 import numpy as np
-from calibration_cases import BAD, GOOD
-from calibration_rigs import CLEAN, DIRTY, LOOSE, Conditions, Rig, Weight, normalised
 
+from bench.calibration_cases import BAD, GOOD
+from bench.calibration_rigs import CLEAN, DIRTY, LOOSE, Conditions, Rig, Weight, normalised
 from calibration import align_sensor, identify_load, tip_by_known_pose, tip_by_pivoting, tip_by_two_rotations
 from fitting import se3
 

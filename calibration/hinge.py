@@ -45,6 +45,17 @@ class Hinge:
         e = self.world_in_body
         return np.asarray(-np.arctan2(e[:, 1, 0] - e[:, 0, 1], e[:, 0, 0] + e[:, 1, 1]))
 
+    @property
+    def groups(self) -> tuple[slice, ...]:
+        """Tilt and shift: the grip plays alike in both directions across the axis."""
+        return slice(0, 2), slice(2, 4)
+
+    def near(self, point: Array) -> Self:
+        """The same axis with the origins of its frames where it passes a point (3,) of the body."""
+        along = np.eye(4)
+        along[2, 3] = (point - self.axis2body[:3, 3]) @ self.axis2body[:3, 2]
+        return type(self)(self.world2body, self.axis2world @ along, self.axis2body @ along)
+
     def residuals(self) -> Array:
         """(n, 4): tilt x, y (rad) and shift x, y (m) of the axis in its body frame."""
         e = self.world_in_body

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibration.play import settle
 from calibration.rest import apply, deviations, drift, fit_rest
 from calibration.result import CalibrationFailure
 from calibration.tip import LIMITS, Tip, TipLimits, judged, longest_run, measured_poses, too_few
@@ -51,8 +52,8 @@ def tip_by_known_pose(
             f"{np.degrees(turn):.1f}°, and {100 * (1 - share):.0f} % of the samples disagree with the rest. "
             "Press it into the jig and hold it still for a second.",
         )
-    tip2body = apply(middle, estimate.model.mean)
-    covariance = estimate.covariance
+    rest, covariance = settle(estimate)
+    tip2body = apply(middle, rest.mean)
     if known_covariance is not None:
         world2body = tip2body[:3, :3] @ target[0, :3, :3].T
         both = np.kron(np.eye(2), world2body)

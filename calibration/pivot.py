@@ -23,6 +23,11 @@ class Pivot:
     world: Array
     body: Array
 
+    @property
+    def groups(self) -> tuple[slice, ...]:
+        """The three directions in which the tip may shift."""
+        return (slice(0, 3),)
+
     def residuals(self) -> Array:
         """(n, 3): how far the resting point is from the tip, in the body frame."""
         lever = np.einsum("nji,nj->ni", self.poses[:, :3, :3], self.world - self.poses[:, :3, 3])

@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibration.estimate import trend
 from calibration.pivot import fit_pivot_point, turning
+from calibration.play import settle
 from calibration.result import CalibrationFailure
 from calibration.tip import LIMITS, Tip, TipLimits, judged, longest_run, measured_poses, too_few
 
@@ -41,7 +42,8 @@ def tip_by_pivoting(
     if spread < limits.min_spread:
         return _too_little_turning(taken[estimate.inliers], advice)
     details = {"spread": spread, "play": wander}
-    tip = Tip("pivoting", estimate.model.body, None, estimate.covariance[3:, 3:], "", (estimate.inliers,), details)
+    pivot, covariance = settle(estimate)
+    tip = Tip("pivoting", pivot.body, None, covariance[3:, 3:], "", (estimate.inliers,), details)
     return judged(tip, limits, advice)
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibration.play import settle
 from calibration.rest import apply, deviations, drift, fit_rest
 from calibration.result import CalibrationFailure
 from calibration.tip import Tip, measured_poses
@@ -85,7 +86,8 @@ def probe_point(
             "Press it onto the point, hold it there for a second, and probe again.",
         )
     middle, _ = deviations(taken[estimate.inliers])
-    return ProbedPoint(estimate.model.mean, estimate.covariance, middle[:3, :3], tip.covariance[:3, :3])
+    rest, noise = settle(estimate)
+    return ProbedPoint(rest.mean, noise, middle[:3, :3], tip.covariance[:3, :3])
 
 
 def register_by_points(
@@ -151,8 +153,8 @@ def register_by_body(
             f"The object's body moved by {1e3 * shift:.1f} mm and {np.degrees(turn):.1f}°. "
             "Let the object stand still and register again.",
         )
-    root2world = apply(middle, estimate.model.mean)
-    covariance = estimate.covariance
+    rest, covariance = settle(estimate)
+    root2world = apply(middle, rest.mean)
     return Registration("body", root2world, covariance, np.zeros((0, 3)), _words("its tracked body", covariance))
 
 

@@ -19,6 +19,11 @@ class Rest:
     samples: Array
     mean: Array
 
+    @property
+    def groups(self) -> tuple[slice, ...]:
+        """Shift, and rotation where there is one."""
+        return tuple(slice(start, start + 3) for start in range(0, len(self.mean), 3))
+
     def residuals(self) -> Array:
         """Deviation of each sample (n, k)."""
         return np.asarray(self.samples - self.mean)

@@ -1,11 +1,14 @@
 """Tip and axes from two turns on a gripped cylinder: about the clamping screws and about the cylinder
 itself."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibration.estimate import Estimate, trend
 from calibration.hinge import Hinge, fit_hinge, move_axis, turned
+from calibration.play import settle
 from calibration.result import CalibrationFailure
 from calibration.tip import LIMITS, Tip, TipLimits, judged, longest_run, measured_poses, too_few
 from fitting import se3
@@ -60,9 +63,13 @@ def tip_by_two_rotations(
             "screws, then about the handle, and record both again.",
         )
     signs = _signs(screws.model.axis2body, handle.model.axis2body, near)
+    # The grip plays at the tip: there its shift and its tilt are independent.
+    middle, _ = _meet(screws.model.axis2body, handle.model.axis2body, signs)
+    about_x, of_x = settle(replace(screws, model=screws.model.near(middle)))
+    about_z, of_z = settle(replace(handle, model=handle.model.near(middle)))
 
     def tip_of(step: Array) -> tuple[Array, Array]:
-        return _meet(move_axis(screws.model.axis2body, step[:4]), move_axis(handle.model.axis2body, step[4:]), signs)
+        return _meet(move_axis(about_x.axis2body, step[:4]), move_axis(about_z.axis2body, step[4:]), signs)
 
     offset, rotation = tip_of(np.zeros(8))
     jacobian = np.zeros((6, 8))
@@ -72,7 +79,7 @@ def tip_by_two_rotations(
         jacobian[:3, k] = (ahead[0] - behind[0]) / (2 * small)
         jacobian[3:, k] = se3.rotation_log(ahead[1] @ behind[1].T) / (2 * small)
     axes = np.zeros((8, 8))
-    axes[:4, :4], axes[4:, 4:] = screws.covariance[4:, 4:], handle.covariance[4:, 4:]
+    axes[:4, :4], axes[4:, 4:] = of_x[4:, 4:], of_z[4:, 4:]
     covariance = jacobian @ axes @ jacobian.T
     # A shift of the bar along x moves the tip by all of it, along y by half (the middle); tilts do likewise.
     lying = rotation @ np.diag([1.0, 0.25, 0.0]) @ rotation.T
@@ -83,7 +90,7 @@ def tip_by_two_rotations(
         "turn_about_screws": turned(screws),
         "turn_about_handle": turned(handle),
         "angle_between_axes": between,
-        "gap_between_axes": _gap(screws.model.axis2body, handle.model.axis2body),
+        "gap_between_axes": _gap(about_x.axis2body, about_z.axis2body),
         "play": max(_slow(screws)[1], _slow(handle)[1]),
     }
     tip = Tip("two-rotations", offset, rotation, covariance, "", (screws.inliers, handle.inliers), details)

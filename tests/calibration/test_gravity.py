@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from calibration_rigs import Rig, Weight, normalised
 from scipy.spatial.transform import Rotation
 
+from bench.calibration_rigs import Rig, Weight, normalised
 from calibration import (
     Load,
     SensorAlignment,

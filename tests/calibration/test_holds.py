@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from calibration_rigs import Weight
 
+from bench.calibration_rigs import Weight
 from calibration import Hold, Load, SensorAlignment, align_sensor, coverage, find_holds, hold_still, identify_load
 from fitting import se3
 

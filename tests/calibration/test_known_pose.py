@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from calibration_rigs import CLEAN, LOOSE, Conditions, Rig, normalised
 
+from bench.calibration_rigs import CLEAN, LOOSE, Conditions, Rig, normalised
 from calibration import Tip, tip_by_known_pose
 from fitting import se3
 

@@ -1,6 +1,6 @@
 import numpy as np
-from calibration_rigs import Rig
 
+from bench.calibration_rigs import Rig
 from calibration import pivoting_progress, two_rotations_progress
 
 

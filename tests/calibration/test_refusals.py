@@ -1,5 +1,6 @@
 import pytest
-from calibration_cases import BAD, GOOD
+
+from bench.calibration_cases import BAD, GOOD
 
 
 @pytest.mark.parametrize("name", BAD)

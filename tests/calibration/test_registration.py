@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from calibration_rigs import Rig, normalised
 
+from bench.calibration_rigs import Rig, normalised
 from calibration import (
     ProbedPoint,
     Registration,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from calibration_rigs import Rig, Weight
 
+from bench.calibration_rigs import Rig, Weight
 from calibration import (
     CalibrationStore,
     Load,

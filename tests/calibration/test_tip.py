@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from calibration_rigs import CLEAN, DIRTY, LOOSE, Conditions, Rig, about
 
+from bench.calibration_rigs import CLEAN, DIRTY, LOOSE, Conditions, Rig, about
 from calibration import Tip, tip_by_pivoting, tip_by_two_rotations
 from fitting import se3
 
