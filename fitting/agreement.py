@@ -11,7 +11,7 @@ from fitting.noise import chi2_quantile
 from fitting.ransac import GATE, QUANTILE, WIDER, shoulder, smallest_noise, spread
 from fitting.result import FitFailure, Mask
 from fitting.se3 import Array
-from fitting.segments import moving_samples, outvoting_rests
+from fitting.segments import Pace, outvoting_rests
 
 _HYPOTHESES = 150
 _SUBSET = 200
@@ -46,7 +46,7 @@ class Agreement:
 
 def moving_poses(take: Take) -> Mask:
     """Samples outside of long pauses, of the position or of the orientation."""
-    return moving_samples(_moves(take))
+    return Pace.of(_moves(take)).moving()
 
 
 def resting_poses(take: Take) -> Mask:
@@ -55,7 +55,7 @@ def resting_poses(take: Take) -> Mask:
 
 
 def _moves(take: Take) -> Array:
-    return np.concatenate([take.p, _LEVER * take.R[:, :, 0], _LEVER * take.R[:, :, 1]], axis=1)
+    return np.concatenate([take.p.T, _LEVER * take.R[:, :, 0].T, _LEVER * take.R[:, :, 1].T])
 
 
 def agree(

@@ -4,6 +4,7 @@ Parameters (10,): a point on the arc, unit tangent t, unit inward normal m, curv
 Written so, an arc that is too short to show its radius is a straight line with κ = 0 and nothing becomes singular.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,18 +14,19 @@ from numpy.typing import NDArray
 from fitting import checks, ransac
 from fitting.ransac import Consensus, consensus
 from fitting.result import AxisFit, FitFailure, Mask, frozen
-from fitting.se3 import Array, complete_axis
-from fitting.segments import moving_samples, suspects
+from fitting.se3 import Array
+from fitting.segments import Pace, suspects
 from fitting.spectrum import Scores, blocks_of, spread
 
 _LEAST = 6
 _PARAMETERS = 6
 _STRAIGHT = 3.0
 """Below so many standard deviations of curvature the arc cannot be told from a straight line."""
-_STEADY = 500
-"""Who is in counts as settled when not more than one sample in so many changes."""
-_SHORT = 0.6
-"""Extent over radius below which an arc is short."""
+_TURNS = 6
+_FLAT = 4.0
+"""Height of an arc over its chord, in standard deviations of noise, below which triples say little about its plane."""
+_BOTH = np.eye(2)
+"""Radial and axial residuals have spectra of their own."""
 _SMALLEST = 8.0
 """Below so many standard deviations of noise a radius is the size of the noise itself."""
 
@@ -61,21 +63,21 @@ class Circle:
 
     def from_sample(self, data: Array, chosen: NDArray[np.int64]) -> Array:
         """Circles through triples of points; collinear triples give straight lines."""
-        from fitting.kernels import circles_through
+        from fitting.circle_kernels import circles_through
 
         return circles_through(data, chosen)
 
     def residuals(self, parameters: Array, data: Array) -> Array:
         """Squared orthogonal distances (m, n)."""
-        from fitting.kernels import circle_distances
+        from fitting.circle_kernels import circle_distances
 
         return circle_distances(parameters, data)
 
-    def refine(self, parameters: Array, data: Array, weights: Array, steps: int) -> Array:
+    def refine(self, parameters: Array, data: Array, used: Mask, steps: int) -> Array:
         """All parameters jointly on the orthogonal distances."""
-        from fitting.kernels import circle_refined
+        from fitting.circle_kernels import circle_refined
 
-        return circle_refined(parameters, data, weights, steps)
+        return circle_refined(parameters, data, used, steps)
 
 
 def fit_circle(
@@ -102,90 +104,68 @@ def fit_circle(
         from fitting.coaxial import fit_coaxial
 
         return fit_coaxial([fit_circle(take, noise, generator) for take in takes], takes)
-    found = circle_consensus(takes[0], noise, generator)
-    return found if isinstance(found, FitFailure) else _described(takes[0], found, noise)
+    data = np.ascontiguousarray(takes[0].T)
+    found = circle_consensus(data, noise, generator)
+    return found if isinstance(found, FitFailure) else _described(data, found, noise)
 
 
-def circle_consensus(points: Array, noise: float | None, rng: np.random.Generator) -> Consensus | FitFailure:
-    """Find the circle that the samples agree on, without judging it."""
-    if len(points) < _LEAST:
-        return checks.too_few(len(points), _LEAST, "a circle")
-    moving = moving_samples(points)
-    found = consensus(Circle(), points, noise=noise, rng=rng, moving=moving)
-    return found if isinstance(found, FitFailure) else _settled(points, found, noise, moving)
+def circle_consensus(data: Array, noise: float | None, rng: np.random.Generator) -> Consensus | FitFailure:
+    """Find the circle that the samples, columns (3, n), agree on, without judging it."""
+    if data.shape[1] < _LEAST:
+        return checks.too_few(data.shape[1], _LEAST, "a circle")
+    pace = Pace.of(data)
+    moving = pace.moving()
+    found = consensus(Circle(), data, noise=noise, rng=rng, pace=pace)
+    return found if isinstance(found, FitFailure) else _settled(data, found, noise, moving)
 
 
-def _settled(points: Array, found: Consensus, noise: float | None, allowed: Mask) -> Consensus:
+def _settled(data: Array, found: Consensus, noise: float | None, allowed: Mask) -> Consensus:
     """Leave out bursts and samples away from the swept arc, refit, score again, until who is in no longer changes."""
-    from fitting.kernels import circle_distances, circle_offsets, circle_refined, extent, isolated
+    from fitting.circle_kernels import circle_distances, circle_offsets, circle_refined, circle_refined_anew
+    from fitting.kernels import extent, strays
 
-    floor = ransac.smallest_noise(points)
-    for turn in range(5):
-        inliers = found.inliers & allowed
-        residuals, angles = circle_offsets(found.parameters, points)
-        keep = inliers & ~suspects(residuals, inliers, found.noise)
-        keep &= ~isolated(angles, keep, 6.0 * found.noise * found.parameters[9])
-        if keep.sum() < _LEAST:
+    floor = ransac.smallest_noise(data)
+    parameters, squares, used = found.parameters, found.squares, found.fitted
+    for turn in range(_TURNS):
+        scale = noise or ransac.rms_noise(squares, used, 2, _PARAMETERS, floor)
+        inliers = (squares <= ransac.gate(scale, 2)) & allowed
+        keep = inliers & ~suspects(circle_offsets(parameters, data), inliers, scale)
+        keep &= ~strays(data, keep, 6.0 * scale)
+        if np.count_nonzero(keep) < _LEAST:
             keep = inliers
-        weights = keep.astype(float)
-        parameters = circle_refined(found.parameters, points, weights, 8)
-        squares = circle_distances(parameters[None], points)[0]
-        if turn == 0 and parameters[9] * extent(points, keep) < _SHORT:
-            other = circle_refined(_parabola(points[keep]), points, weights, 8)
-            other_squares = circle_distances(other[None], points)[0]
-            if weights @ other_squares < weights @ squares:
-                parameters, squares = other, other_squares
-        scale = noise or ransac.rms_noise(squares, keep, 2, _PARAMETERS, floor)
-        inside = (squares <= ransac.gate(scale, 2)) & (keep | ~inliers) & allowed
-        same = np.count_nonzero(inside ^ found.inliers) <= len(points) // _STEADY
-        found = Consensus(parameters, squares, scale, inside)
-        if same:
+        flat = turn == 0 and 0.125 * float(parameters[9]) * extent(data, keep) ** 2 < _FLAT * scale
+        if not flat and ransac.steady(data, keep, used):
             break
-    return found
+        used = keep
+        parameters = (circle_refined_anew if flat else circle_refined)(parameters, data, used, 12)
+        squares = circle_distances(parameters[None], data)[0]
+    return Consensus(parameters, squares, scale, keep, used)
 
 
-def _parabola(points: Array) -> Array:
-    """A start for short arcs, where triples say little about the plane: the parabola through all points.
-
-    The bend across the chord is linear in its two components, so that its direction is found without a guess.
-    """
-    mean = points.mean(axis=0)
-    offset = points - mean
-    chord = np.linalg.eigh(offset.T @ offset)[1][:, 2]
-    x = offset @ chord
-    length = max(float(np.abs(x).max()), 1e-12)
-    x = x / length
-    design = np.stack([np.ones_like(x), x, 0.5 * x * x], axis=1)
-    across = offset - length * x[:, None] * chord
-    level, slope, bend = np.linalg.lstsq(design, across, rcond=None)[0]
-    tangent = chord + slope / length
-    frame = complete_axis(tangent, bend)
-    return np.concatenate([mean + level, frame[:, 2], frame[:, 0], [np.linalg.norm(bend) / length**2]])
-
-
-def _described(points: Array, found: Consensus, noise: float | None) -> CircleFit | FitFailure:
-    from fitting.kernels import circle_offsets, extent, unwrapped
+def _described(data: Array, found: Consensus, noise: float | None) -> CircleFit | FitFailure:
+    from fitting.circle_kernels import circle_angles
+    from fitting.kernels import extent
 
     parameters, inliers = found.parameters, found.inliers
-    count = int(inliers.sum())
-    if count < max(_LEAST, 0.3 * len(points)):
-        return FitFailure(f"Only {count} of {len(points)} samples agree with one circle. Record the take again.")
-    residuals, angles = circle_offsets(parameters, points)
+    count, samples = int(np.count_nonzero(inliers)), len(inliers)
+    if count < max(_LEAST, 0.3 * samples):
+        return FitFailure(f"Only {count} of {samples} samples agree with one circle. Record the take again.")
     curvature = float(parameters[9])
+    widest = extent(data, inliers)
     if curvature < 1e-9:
-        return _straight(extent(points, inliers), found.noise)
+        return _straight(widest, found.noise)
     cost = float(found.squares @ inliers)
-    shown = max(float(np.sqrt(cost / max(2 * count - _PARAMETERS, 1))), ransac.smallest_noise(points))
+    shown = max(math.sqrt(cost / max(2 * count - _PARAMETERS, 1)), ransac.smallest_noise(data))
     sigma = noise or shown
-    covariance, slowness = _covariance(curvature, angles, residuals / shown, inliers)
+    covariance, slowness = _covariance(data, found, shown)
     covariance *= sigma**2
-    bend = float(np.sqrt(max(covariance[5, 5], 0.0)))
-    failure = _degenerate(curvature, bend, extent(points, inliers), sigma)
+    bend = math.sqrt(max(covariance[5, 5], 0.0))
+    failure = _degenerate(curvature, bend, widest, sigma)
     if failure is not None:
         return failure
     radius = 1.0 / curvature
     t, m = parameters[3:6], parameters[6:9]
-    angles = unwrapped(angles, inliers)
+    angles = circle_angles(parameters, data, inliers)
     # Local parameters to tilt along t and m, shift of the centre along t and m.
     jacobian = np.zeros((4, 6))
     jacobian[0, 3], jacobian[1, 2] = 1.0, -1.0
@@ -202,7 +182,7 @@ def _described(points: Array, found: Consensus, noise: float | None) -> CircleFi
         moved = moved * flip[:, None] * flip
     return CircleFit(
         inliers=frozen(inliers, bool),
-        rms=float(np.sqrt(cost / (2 * count))),
+        rms=math.sqrt(cost / (2 * count)),
         noise=sigma,
         basis=frozen(basis),
         covariance=frozen(moved),
@@ -215,23 +195,23 @@ def _described(points: Array, found: Consensus, noise: float | None) -> CircleFi
     )
 
 
-def _covariance(curvature: float, angles: Array, residuals: Array, inliers: Mask) -> tuple[Array, float]:
-    """Covariance (6, 6) of the local parameters, and how many times that of white noise it is.
+def _covariance(data: Array, found: Consensus, noise: float) -> tuple[Array, float]:
+    """Covariance (6, 6) of the local parameters in units of the noise (m), and how many times that of white noise.
 
-    residuals: (n, 2) radial and axial, in units of the noise. The information is where the points are on the circle, at
-    ``angles`` (n,) from its point, not where the noise has put them.
+    The information is where the points are on the circle, not where the noise has put them.
     """
+    from fitting.circle_kernels import circle_blocks, circle_offsets
     from fitting.dense import inverted
-    from fitting.kernels import circle_blocks
 
-    blocks = blocks_of(len(angles))
-    sums, information = circle_blocks(curvature, angles, residuals, inliers, blocks)
-    used = np.full(2, float(np.count_nonzero(inliers)))
+    samples = len(found.inliers)
+    offsets = circle_offsets(found.parameters, data)
+    sums, information = circle_blocks(found.parameters, data, offsets, found.inliers, noise, blocks_of(samples))
+    used = np.full(2, float(np.count_nonzero(found.inliers)))
     squares = sums[:, :, _PARAMETERS + 1].sum(axis=0)
-    scores = Scores(sums[:, :, _PARAMETERS], squares, sums[:, :, :_PARAMETERS], information, used, len(angles))
-    inverse = inverted(scores.information.sum(axis=0), 1e-12)
-    found = spread(scores, inverse, np.eye(2)).sum(axis=0)
-    return inverse @ found @ inverse.T, float((inverse * found).sum()) / _PARAMETERS
+    scores = Scores(sums[:, :, _PARAMETERS], squares, sums[:, :, :_PARAMETERS], information, used, samples)
+    inverse = inverted(information[0] + information[1], 1e-12)
+    spreading = spread(scores, inverse, _BOTH).sum(axis=0)
+    return inverse @ spreading @ inverse.T, float((inverse * spreading).sum()) / _PARAMETERS
 
 
 def _degenerate(curvature: float, bend: float, widest: float, sigma: float) -> FitFailure | None:

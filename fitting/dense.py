@@ -58,6 +58,38 @@ def inverted(matrix: Array, damping: float) -> Array:
 
 
 @compiled
+def eigen(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues (3,), the smallest first, and unit eigenvectors, in columns, of a symmetric matrix (3, 3)."""
+    a, v = matrix.copy(), np.eye(3)
+    for _ in range(12):
+        off = abs(a[0, 1]) + abs(a[0, 2]) + abs(a[1, 2])
+        if off <= 1e-18 * (abs(a[0, 0]) + abs(a[1, 1]) + abs(a[2, 2])):
+            break
+        for p in range(2):
+            for q in range(p + 1, 3):
+                if a[p, q] == 0.0:
+                    continue
+                # Jacobi: the turn in the plane of p and q after which they no longer mix.
+                half = 0.5 * (a[q, q] - a[p, p]) / a[p, q]
+                t = (1.0 if half >= 0.0 else -1.0) / (abs(half) + math.sqrt(1.0 + half * half))
+                c = 1.0 / math.sqrt(1.0 + t * t)
+                s = t * c
+                for k in range(3):
+                    a[k, p], a[k, q] = c * a[k, p] - s * a[k, q], s * a[k, p] + c * a[k, q]
+                for k in range(3):
+                    a[p, k], a[q, k] = c * a[p, k] - s * a[q, k], s * a[p, k] + c * a[q, k]
+                    v[k, p], v[k, q] = c * v[k, p] - s * v[k, q], s * v[k, p] + c * v[k, q]
+    values = np.array([a[0, 0], a[1, 1], a[2, 2]])
+    for i in range(2):
+        for j in range(2 - i):
+            if values[j] > values[j + 1]:
+                values[j], values[j + 1] = values[j + 1], values[j]
+                for k in range(3):
+                    v[k, j], v[k, j + 1] = v[k, j + 1], v[k, j]
+    return values, v
+
+
+@compiled
 def turned(w0: float, w1: float, w2: float, v: Array, out: Array) -> None:
     """Rotate ``v`` (3,) by the rotation vector (w0, w1, w2) into ``out``."""
     angle = math.sqrt(w0 * w0 + w1 * w1 + w2 * w2)

@@ -131,10 +131,10 @@ def _rescored(
         loose, chi2_quantile(2, GATE), chi2_quantile(6 - kind.latents, GATE)
     )
     positions = allowed[0] & inside
-    whitened = residuals / np.repeat([part.noise.position, part.noise.orientation], 3)
-    whitened[~part.orientations, 3:] = 0.0
-    keep = positions & ~suspects(whitened[:, :3], positions)
-    keep &= ~suspects(whitened[:, 3:], positions & allowed[1]) | loose
+    whitened = np.ascontiguousarray(residuals.T) / np.repeat([part.noise.position, part.noise.orientation], 3)[:, None]
+    whitened[3:, ~part.orientations] = 0.0
+    keep = positions & ~suspects(whitened[:3], positions)
+    keep &= ~suspects(whitened[3:], positions & allowed[1]) | loose
     if keep.sum() < 5:
         keep = positions if positions.sum() >= 5 else part.positions
     updated = replace(part, positions=keep, orientations=keep & allowed[1])

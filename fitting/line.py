@@ -1,5 +1,6 @@
 """A straight line in space, robustly: what a drawer's handle follows."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,15 +10,17 @@ from numpy.typing import NDArray
 from fitting import checks, ransac
 from fitting.ransac import Consensus, consensus
 from fitting.result import AxisFit, FitFailure, Mask, frozen
-from fitting.se3 import Array, complete_axis
-from fitting.segments import moving_samples, paced, suspects
-from fitting.spectrum import in_blocks, spread
+from fitting.se3 import Array
+from fitting.segments import Pace, suspects
+from fitting.spectrum import Scores, blocks_of, spread
 
 _LEAST = 4
 _THINNEST = 8.0
 """A line is at least so many standard deviations of noise long; shorter, it is a cloud."""
-_STEADY = 500
-"""Who is in counts as settled when not more than one sample in so many changes."""
+_TURNS = 6
+_PARAMETERS = 4
+_BOTH = np.eye(2)
+"""The two sides of a line have spectra of their own."""
 _STEEPEST = 0.35
 """Radians. A direction less certain than this says nothing."""
 
@@ -44,28 +47,22 @@ class Line:
     freedom = 2
 
     def from_sample(self, data: Array, chosen: NDArray[np.int64]) -> Array:
-        """Lines through pairs of points; a degenerate pair gives a line along x."""
-        first = data[chosen[:, 0]]
-        direction = data[chosen[:, 1]] - first
-        length = np.linalg.norm(direction, axis=1, keepdims=True)
-        direction = np.where(length > 0.0, direction / np.where(length > 0.0, length, 1.0), [1.0, 0.0, 0.0])
-        return np.concatenate([first, direction], axis=1)
+        """Lines through pairs of points; a pair in one place gives a line along x."""
+        from fitting.line_kernels import lines_through
+
+        return lines_through(data, chosen)
 
     def residuals(self, parameters: Array, data: Array) -> Array:
         """Squared distances (m, n)."""
-        from fitting.kernels import line_distances
+        from fitting.line_kernels import line_distances
 
         return line_distances(parameters, data)
 
-    def refine(self, parameters: Array, data: Array, weights: Array, steps: int) -> Array:  # noqa: ARG002
-        """Principal direction of the weighted points: the maximum-likelihood line, in one step."""
-        total = weights.sum()
-        if total < 2.0:
-            return parameters
-        mean = weights @ data / total
-        offset = data - mean
-        direction = np.linalg.eigh((offset * weights[:, None]).T @ offset)[1][:, 2]
-        return np.concatenate([mean, direction])
+    def refine(self, parameters: Array, data: Array, used: Mask, steps: int) -> Array:  # noqa: ARG002
+        """Principal direction of the used points: the maximum-likelihood line, in one step."""
+        from fitting.line_kernels import line_refined
+
+        return line_refined(parameters, data, used)
 
 
 def fit_line(
@@ -85,117 +82,121 @@ def fit_line(
         return takes
     noise = checks.as_noise(noise)
     generator = checks.generator(rng)
+    columns = [np.ascontiguousarray(take.T) for take in takes]
     found = []
-    for take in takes:
-        one = _fit_take(take, noise, generator)
+    for data in columns:
+        one = _fit_take(data, noise, generator)
         if isinstance(one, FitFailure):
             return one
         found.append(one)
-    return _joined(takes, found, noise)
+    return _joined(columns, found, noise)
 
 
-def _fit_take(points: Array, noise: float | None, rng: np.random.Generator) -> Consensus | FitFailure:
-    if len(points) < _LEAST:
-        return checks.too_few(len(points), _LEAST, "a line")
-    moving = moving_samples(points)
-    found = consensus(Line(), points, noise=noise, rng=rng, moving=moving, pace=paced(points))
-    if isinstance(found, FitFailure):
-        return found
-    return settled(Line(), points, found, noise, moving)
+def _fit_take(data: Array, noise: float | None, rng: np.random.Generator) -> Consensus | FitFailure:
+    if data.shape[1] < _LEAST:
+        return checks.too_few(data.shape[1], _LEAST, "a line")
+    pace = Pace.of(data)
+    moving = pace.moving()
+    found = consensus(Line(), data, noise=noise, rng=rng, pace=pace)
+    return found if isinstance(found, FitFailure) else _settled(data, found, noise, moving)
 
 
-def settled(line: Line, points: Array, found: Consensus, noise: float | None, allowed: Mask) -> Consensus:
+def _settled(data: Array, found: Consensus, noise: float | None, allowed: Mask) -> Consensus:
     """Leave out bursts, refit, and score again, until who is in no longer changes."""
-    floor = ransac.smallest_noise(points)
-    for _ in range(5):
-        inliers = found.inliers & allowed
-        keep = inliers & ~suspects(perpendicular(found.parameters, points), inliers, found.noise)
-        if keep.sum() < _LEAST:
+    from fitting.dense import completed
+    from fitting.kernels import strays
+    from fitting.line_kernels import line_distances, line_offsets, line_refined
+
+    floor = ransac.smallest_noise(data)
+    parameters, squares, used = found.parameters, found.squares, found.fitted
+    for _ in range(_TURNS):
+        scale = noise or ransac.rms_noise(squares, used, Line.freedom, _PARAMETERS, floor)
+        inliers = (squares <= ransac.gate(scale, Line.freedom)) & allowed
+        offsets = line_offsets(parameters[:3], completed(parameters[3:]), data)
+        keep = inliers & ~suspects(offsets[:2], inliers, scale)
+        keep &= ~strays(data, keep, 6.0 * scale)
+        if np.count_nonzero(keep) < _LEAST:
             keep = inliers
-        parameters = line.refine(found.parameters, points, keep.astype(float), 1)
-        squares = line.residuals(parameters[None], points)[0]
-        scale = noise or ransac.rms_noise(squares, keep, line.freedom, 4, floor)
-        inside = squares <= ransac.gate(scale, line.freedom)
-        # Bursts stay out though some of their samples lie inside the gate.
-        inside &= keep | ~inliers
-        same = np.count_nonzero((inside & allowed) ^ found.inliers) <= len(points) // _STEADY
-        found = Consensus(parameters, squares, scale, inside & allowed)
-        if same:
+        if ransac.steady(data, keep, used):
             break
-    return found
-
-
-def perpendicular(parameters: Array, points: Array) -> Array:
-    """Components (n, 2) in metres of the points' offsets from a line (6,), along its basis."""
-    basis = complete_axis(parameters[3:])[:, :2]
-    return np.asarray((points - parameters[:3]) @ basis)
+        used = keep
+        parameters = line_refined(parameters, data, used)
+        squares = line_distances(parameters[None], data)[0]
+    return Consensus(parameters, squares, scale, keep, used)
 
 
 def _joined(takes: list[Array], found: list[Consensus], noise: float | None) -> LineFit | FitFailure:
-    """One direction from the pooled offsets of each take from its own mean."""
+    """One direction from the pooled offsets of each take, columns (3, n), from its own mean."""
+    from fitting.dense import completed, eigen
+    from fitting.line_kernels import line_offsets, scatter
+
     used = [f.inliers for f in found]
-    offsets = [take - take[mask].mean(axis=0) for take, mask in zip(takes, used, strict=True)]
-    inliers = np.concatenate(used)
-    pooled = np.concatenate(offsets)
-    inner = pooled[inliers]
-    values, vectors = np.linalg.eigh(inner.T @ inner)
-    direction = vectors[:, 2]
-    for offset, mask in zip(offsets, used, strict=True):
-        along = offset[mask] @ direction
-        way = float(np.arange(len(along)) @ along - 0.5 * (len(along) - 1) * along.sum())
-        if abs(way) > 0.0:
-            direction = direction if way > 0.0 else -direction
-            break
-    coordinates = pooled @ direction
+    inliers = used[0] if len(used) == 1 else np.concatenate(used)
+    scatters = [scatter(data, mask) for data, mask in zip(takes, used, strict=True)]
+    means = [mean for mean, _ in scatters]
+    values, vectors = eigen(sum((products for _, products in scatters), np.zeros((3, 3))))
+    frame = completed(vectors[:, 2].copy())
+    offsets = [line_offsets(mean, frame, data) for mean, data in zip(means, takes, strict=True)]
+    frame, offsets = _forward(frame, offsets, used)
+    coordinates = offsets[0][2] if len(offsets) == 1 else np.concatenate([offset[2] for offset in offsets])
+    count = int(np.count_nonzero(inliers))
     span = float(np.ptp(coordinates[inliers]))
-    count = int(inliers.sum())
-    rms = float(np.sqrt(max(values[0] + values[1], 0.0) / (2 * count)))
-    floor = ransac.smallest_noise(np.concatenate(takes))
-    freedoms = 2 * (count - len(takes)) - 2
-    sigma = noise or max(float(np.sqrt(max(values[0] + values[1], 0.0) / max(freedoms, 1))), floor)
-    basis = complete_axis(direction)[:, :2].T
+    square = max(float(values[0] + values[1]), 0.0)
+    floor = max(ransac.smallest_noise(data) for data in takes)
+    freedoms = max(2 * (count - len(takes)) - 2, 1)
+    shown = max(math.sqrt(square / freedoms), floor)
+    sigma = noise or shown
     moment = max(float(values[2]) - count * sigma**2, 0.0)
-    covariance = np.zeros((4, 4))
-    if moment > 0.0:
-        shown = np.sqrt(max(values[0] + values[1], floor**2) / max(freedoms, 1))
-        across = [offset @ basis.T / shown for offset in offsets]
-        covariance = sigma**2 * _covariance(
-            np.split(coordinates, np.cumsum([len(t) for t in takes])[:-1]), across, used, moment
-        )
-    if moment <= 0.0 or span < _THINNEST * sigma or np.sqrt(covariance[0, 0] + covariance[1, 1]) > _STEEPEST:
+    covariance = sigma**2 * _covariance(offsets, used, shown, moment) if moment > 0.0 else np.zeros((4, 4))
+    if moment <= 0.0 or span < _THINNEST * sigma or math.sqrt(covariance[0, 0] + covariance[1, 1]) > _STEEPEST:
         return FitFailure(
             f"The points do not follow a line: they span {1e3 * span:.1f} mm at a noise of {1e3 * sigma:.2f} mm. "
             "Move the joint further, or check that it is a sliding one."
         )
-    if inliers.mean() < 0.3:
-        return FitFailure(f"Only {inliers.mean():.0%} of the samples agree with one line. Record the take again.")
-    point = np.mean([take[mask].mean(axis=0) for take, mask in zip(takes, used, strict=True)], axis=0)
+    if count < 0.3 * len(inliers):
+        share = count / len(inliers)
+        return FitFailure(f"Only {share:.0%} of the samples agree with one line. Record the take again.")
     return LineFit(
         inliers=frozen(inliers, bool),
-        rms=rms,
+        rms=math.sqrt(square / (2 * count)),
         noise=sigma,
-        basis=frozen(basis),
+        basis=frozen(frame[:, :2].T),
         covariance=frozen(covariance),
-        point=frozen(point),
-        direction=frozen(direction),
+        point=frozen(means[0] if len(means) == 1 else np.mean(means, axis=0)),
+        direction=frozen(frame[:, 2]),
         coordinates=frozen(coordinates),
     )
 
 
-def _covariance(along: list[Array], across: list[Array], used: list[Mask], moment: float) -> Array:
-    """Covariance (4, 4) of tilt and shift, for offsets across (n, 2) in units of the noise, of each take.
+def _forward(frame: Array, offsets: list[Array], used: list[Mask]) -> tuple[Array, list[Array]]:
+    """The frame turned about basis[0], if need be, so that the first take that moved goes along its last column."""
+    for offset, mask in zip(offsets, used, strict=True):
+        along = offset[2][mask]
+        way = float(np.arange(len(along)) @ along - 0.5 * (len(along) - 1) * along.sum())
+        if way > 0.0:
+            break
+        if way < 0.0:
+            flip = np.array([1.0, -1.0, -1.0])
+            return frame * flip, [offset * flip[:, None] for offset in offsets]
+    return frame, offsets
 
-    along: coordinates (n,) of each take from its mean, metres; moment: their sum of squares, less the noise.
+
+def _covariance(offsets: list[Array], used: list[Mask], noise: float, moment: float) -> Array:
+    """Covariance (4, 4) of tilt and shift in units of the noise (m), from each take's offsets (3, n).
+
+    moment: sum of squares of the coordinates, less the noise.
     """
+    from fitting.line_kernels import line_blocks
+
     out = np.zeros((4, 4))
-    for coordinates, offsets, mask in zip(along, across, used, strict=True):
-        rows = np.zeros((2, len(mask), 4))
-        rows[0, :, 0] = rows[1, :, 1] = coordinates
-        rows[0, :, 2] = rows[1, :, 3] = 1.0
-        count = float(mask.sum())
-        inverse = np.diag([1.0 / moment] * 2 + [1.0 / count] * 2)
-        found = spread(in_blocks(rows, offsets, mask), inverse, np.eye(2)).sum(axis=0)
+    for offset, mask in zip(offsets, used, strict=True):
+        sums, information = line_blocks(offset, mask, noise, blocks_of(len(mask)))
+        count = np.count_nonzero(mask)
+        squares = sums[:, :, 5].sum(axis=0)
+        scores = Scores(sums[:, :, 4], squares, sums[:, :, :4], information, np.full(2, float(count)), len(mask))
+        inverse = np.diag([1.0 / moment, 1.0 / moment, 1.0 / count, 1.0 / count])
+        found = spread(scores, inverse, _BOTH).sum(axis=0)
         # The point is the mean of the takes' own.
-        inverse[2:] /= len(along)
+        inverse[2:] /= len(offsets)
         out += inverse @ found @ inverse.T
     return out

@@ -38,14 +38,14 @@ class PivotFit(Fit):
 
 
 class Pivot:
-    """Geometric model: data rows are 12 numbers, R by rows and p; parameters are point and body point (6,)."""
+    """Geometric model: data are columns of 12 numbers, R by rows and p; parameters are point and body point (6,)."""
 
     sample_size = 3
     freedom = 3
 
     def from_sample(self, data: Array, chosen: NDArray[np.int64]) -> Array:
         """Pivots of triples of poses, damped towards the tracked origin where the triple says little."""
-        rows = data[chosen]
+        rows = data.T[chosen]
         R, p = rows[..., :9].reshape(*chosen.shape, 3, 3), rows[..., 9:]
         matrix, right = _equations(R, p, np.ones(chosen.shape))
         matrix += 1e-9 * np.eye(6)
@@ -55,18 +55,24 @@ class Pivot:
         """Squared distances (m, n) between the pivot in the world and where each pose puts it."""
         return np.asarray((pivot_residuals(parameters, data) ** 2).sum(axis=-1))
 
-    def refine(self, parameters: Array, data: Array, weights: Array, steps: int) -> Array:  # noqa: ARG002
+    def refine(self, parameters: Array, data: Array, used: Mask, steps: int) -> Array:  # noqa: ARG002
         """Linear least squares, in one step."""
-        matrix, right = _equations(data[:, :9].reshape(-1, 3, 3), data[:, 9:], weights)
-        if weights.sum() < self.sample_size:
+        if np.count_nonzero(used) < self.sample_size:
             return parameters
+        matrix, right = _equations(*_poses(data), used.astype(float))
         return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-12)[0])
 
 
 def pivot_residuals(parameters: Array, data: Array) -> Array:
     """Vectors (m, n, 3) in metres from the pivot to where each pose puts it."""
-    R = data[:, :9].reshape(-1, 3, 3)
-    return np.asarray(np.einsum("nij,mj->mni", R, parameters[:, 3:]) + data[:, 9:] - parameters[:, None, :3])
+    R, p = _poses(data)
+    return np.asarray(np.einsum("nij,mj->mni", R, parameters[:, 3:]) + p - parameters[:, None, :3])
+
+
+def _poses(data: Array) -> tuple[Array, Array]:
+    """Rotations (n, 3, 3) and positions (n, 3) in data (12, n)."""
+    rows = np.ascontiguousarray(data.T)
+    return rows[:, :9].reshape(-1, 3, 3), rows[:, 9:]
 
 
 def fit_pivot(
@@ -80,7 +86,7 @@ def fit_pivot(
     samples = np.concatenate(takes)
     if len(samples) < _LEAST:
         return checks.too_few(len(samples), _LEAST, "a pivot")
-    data = np.ascontiguousarray(np.concatenate([samples[:, :3, :3].reshape(-1, 9), samples[:, :3, 3]], axis=1))
+    data = np.ascontiguousarray(np.concatenate([samples[:, :3, :3].reshape(-1, 9), samples[:, :3, 3]], axis=1).T)
     model = Pivot()
     found = consensus(model, data, noise=noise, rng=checks.generator(rng))
     if isinstance(found, FitFailure):
@@ -88,7 +94,7 @@ def fit_pivot(
     inliers, parameters, sigma = found.inliers, found.parameters, found.noise
     floor = ransac.smallest_noise(samples[:, :3, 3])
     for _ in range(3):
-        parameters = model.refine(parameters, data, inliers.astype(float), 1)
+        parameters = model.refine(parameters, data, inliers, 1)
         squares = model.residuals(parameters[None], data)[0]
         sigma = noise or ransac.rms_noise(squares, inliers, 3, 6, floor)
         before, inliers = inliers, squares <= ransac.gate(sigma, 3)
@@ -99,10 +105,10 @@ def fit_pivot(
 
 def _described(data: Array, parameters: Array, inliers: Mask, sigma: float) -> PivotFit | FitFailure:
     count = int(inliers.sum())
-    if count < max(_LEAST, 0.3 * len(data)):
-        return FitFailure(f"Only {count} of {len(data)} poses agree with one fixed point. Record again.")
+    if count < max(_LEAST, 0.3 * len(inliers)):
+        return FitFailure(f"Only {count} of {len(inliers)} poses agree with one fixed point. Record again.")
     residuals = pivot_residuals(parameters[None], data)[0]
-    matrix, _ = _equations(data[:, :9].reshape(-1, 3, 3), data[:, 9:], inliers.astype(float))
+    matrix, _ = _equations(*_poses(data), inliers.astype(float))
     tau = correlation_time(residuals, inliers, 2)
     values = np.linalg.eigvalsh(matrix)
     # A body that turned about one axis only leaves the point free along it.

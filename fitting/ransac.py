@@ -4,6 +4,7 @@ A geometric model is one file with the three methods of ``Model``. The engine fi
 one set of parameters, and the noise level if it is not given.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,21 +14,33 @@ from numpy.typing import NDArray
 from fitting.noise import chi2_median, chi2_quantile, truncated_mean
 from fitting.result import FitFailure, Mask
 from fitting.se3 import Array
+from fitting.segments import Pace
 
-HYPOTHESES = 120
+HYPOTHESES = 160
 SUBSET = 180
 """Samples on which hypotheses are compared: enough to rank them, and independent of the take's length."""
+_FEW = 3
+"""All hypotheses are compared on one in so many of these, the promising ones on all."""
+_PROMISING = 24
+KEPT = 3
 QUANTILE = 0.36
 """Share of samples that a hypothesis must explain tightly: a little below the smallest share of inliers accepted."""
-KEPT = 3
+_LEAST, _LOOSE = 0.3, 0.22
+"""Shares of samples below which a hypothesis explains too little: of all, and of the few, where chance is larger."""
+_COVERED = 0.97
+"""Share of its good samples within the distance up to which a hypothesis explains the samples."""
 _CROWD = 0.5
 WIDER = 1.5
 GATE = 0.999
 """Probability with which a good sample stays inside the gate."""
+_STEADY = 500
+"""Who is in counts as settled when not more than one sample in so many changes."""
+_WEIGHTY = 1.1
+"""Extent of the samples used over that of the good ones, from which single samples may turn the fit."""
 
 
 class Model(Protocol):
-    """A geometric model for the engine; data (n, 3) in metres, parameters any row vector."""
+    """A geometric model for the engine; data are columns (k, n) in metres, parameters any row vector."""
 
     sample_size: int
     """Samples that a hypothesis needs."""
@@ -35,15 +48,15 @@ class Model(Protocol):
     """Residual components of a sample: 3 minus the model's own dimension."""
 
     def from_sample(self, data: Array, chosen: NDArray[np.int64]) -> Array:
-        """Parameters (m, p) through the samples ``data[chosen]``, chosen (m, sample_size)."""
+        """Parameters (m, p) through the samples ``data[:, chosen]``, chosen (m, sample_size)."""
         ...
 
     def residuals(self, parameters: Array, data: Array) -> Array:
         """Squared distances (m, n) in m² for parameters (m, p)."""
         ...
 
-    def refine(self, parameters: Array, data: Array, weights: Array, steps: int) -> Array:
-        """Parameters (p,) that minimise the weighted sum of squared distances, starting from ``parameters``."""
+    def refine(self, parameters: Array, data: Array, used: Mask, steps: int) -> Array:
+        """Parameters (p,) that minimise the squared distances of the used samples (n,), from ``parameters`` on."""
         ...
 
 
@@ -55,6 +68,8 @@ class Consensus:
     squares: Array
     noise: float
     inliers: Mask
+    fitted: Mask
+    """Samples (n,) to which the parameters were fitted: the inliers of the round before."""
 
 
 def consensus(
@@ -63,43 +78,64 @@ def consensus(
     *,
     noise: float | None,
     rng: np.random.Generator,
-    moving: Mask | None = None,
-    pace: Array | None = None,
+    pace: Pace | None = None,
 ) -> Consensus | FitFailure:
-    """Find the parameters with which the most samples agree; hypotheses come from the ``moving`` samples only.
+    """Find the parameters with which the most samples agree.
 
-    pace: (n + 1,) way up to each sample, 0 to 1, over which hypotheses and their judges spread evenly; None is time.
+    pace: over whose way hypotheses and their judges spread evenly; None is time.
     """
-    from fitting.kernels import best_quantiles
-
-    pool = np.arange(len(data)) if moving is None else np.flatnonzero(moving)
-    judges, chosen = spread(rng, len(pool), SUBSET), _stratified(rng, len(pool), model.sample_size)
-    if pace is not None:
-        way, evenly = pace[pool], np.linspace(pace[pool[0]], pace[pool[-1]], len(pool))
-        judges, chosen = (np.searchsorted(way, evenly[places]) for places in (judges, chosen))
-    subset = data[pool[judges]]
-    parameters = model.from_sample(data, pool[chosen])
-    squares = model.residuals(parameters, subset)
-    rank = int(QUANTILE * len(subset))
-    numbers, values = best_quantiles(squares, rank, KEPT)
+    count = data.shape[1]
+    judges, chosen = spread(rng, count, SUBSET, pace), _stratified(rng, count, model.sample_size, pace)
+    subset = np.take(data, judges, axis=1)
     floor = smallest_noise(data)
-    starts = []
-    for number, value in zip(numbers, values, strict=True):
-        if number < 0:
-            continue
-        start = noise or max(float(np.sqrt(value / chi2_quantile(model.freedom, QUANTILE))), floor)
-        starts.append(_optimised(model, parameters[number], subset, start, noise, floor, rounds=1, steps=3))
+    starts = _starts(model, data, subset, chosen, noise, floor)
     if not starts:
         return FitFailure("No hypothesis fits: the samples are all alike, or not numbers that can be fitted.")
-    best = _best(starts, model.freedom)
-    full = subset if len(subset) == len(data) else data
-    found = _optimised(model, best.parameters, full, best.noise, noise, floor, rounds=2, steps=3)
+    best = starts[0] if len(starts) == 1 else _best(starts, floor)
+    found = _optimised(model, best.parameters, data, best.noise, noise, floor, rounds=2, steps=12)
     while noise is None and shoulder(found.squares / found.noise**2, chi2_quantile(model.freedom, GATE)):
         floor = WIDER * found.noise
-        found = _optimised(model, found.parameters, full, floor, noise, floor, rounds=2, steps=3)
-    if found.inliers.sum() < model.sample_size + 1:
-        return FitFailure(f"Only {int(found.inliers.sum())} of {len(data)} samples agree with one another.")
+        found = _optimised(model, found.parameters, data, floor, noise, floor, rounds=2, steps=12)
+    agreeing = int(np.count_nonzero(found.inliers))
+    if agreeing < model.sample_size + 1:
+        return FitFailure(f"Only {agreeing} of {count} samples agree with one another.")
     return found
+
+
+def _starts(
+    model: Model, data: Array, subset: Array, chosen: NDArray[np.int64], noise: float | None, floor: float
+) -> list[Consensus]:
+    """The likeliest hypotheses, each improved on the subset (k, m): first all on a few samples, then some on all."""
+    from fitting.kernels import likeliest
+
+    parameters = model.from_sample(data, chosen)
+    if subset.shape[1] >= SUBSET:
+        few = np.ascontiguousarray(subset[:, ::_FEW])
+        numbers, _ = likeliest(model.residuals(parameters, few), _PROMISING, _LOOSE, floor**2)
+        parameters = parameters[numbers[numbers >= 0]]
+    numbers, ends = likeliest(model.residuals(parameters, subset), KEPT, _LEAST, floor**2)
+    usual = chi2_quantile(model.freedom, _COVERED)
+    return [
+        _optimised(
+            model,
+            parameters[number],
+            subset,
+            noise or max(math.sqrt(end / usual), floor),
+            noise,
+            floor,
+            rounds=1,
+            steps=2,
+        )
+        for number, end in zip(numbers.tolist(), ends.tolist(), strict=True)
+        if number >= 0
+    ]
+
+
+def _best(starts: list[Consensus], floor: float) -> Consensus:
+    from fitting.kernels import likeliest
+
+    numbers, _ = likeliest(np.array([start.squares for start in starts]), 1, _LEAST, floor**2)
+    return starts[max(int(numbers[0]), 0)]
 
 
 def shoulder(squares: Array, limit: float) -> bool:
@@ -116,11 +152,23 @@ def gate(noise: float, freedom: int) -> float:
     return noise**2 * chi2_quantile(freedom, GATE)
 
 
+def steady(data: Array, keep: Mask, used: Mask) -> bool:
+    """Whether a fit of data (k, n) to the used samples (n,) is as good as one to those to keep.
+
+    Hardly any sample is in one of them only, and none far from the others: few of those weigh much.
+    """
+    from fitting.kernels import changes, extent
+
+    return changes(keep, used) <= len(keep) // _STEADY and extent(data, used) <= _WEIGHTY * extent(data, keep)
+
+
 def rms_noise(squares: Array, inliers: Mask, freedom: int, parameters: int, floor: float) -> float:
     """Noise (m) from the mean square of the inliers: more precise than the median, corrected for the gate."""
-    freedoms = max(freedom * int(inliers.sum()) - parameters, 1)
-    mean = float(squares[inliers].sum()) / freedoms / (truncated_mean(freedom, GATE) / freedom)
-    return max(float(np.sqrt(mean)), floor)
+    from fitting.kernels import mean_square
+
+    total, count = mean_square(squares, inliers)
+    freedoms = max(freedom * count - parameters, 1)
+    return max(math.sqrt(total / freedoms / (truncated_mean(freedom, GATE) / freedom)), floor)
 
 
 def smallest_noise(data: Array) -> float:
@@ -139,37 +187,34 @@ def _optimised(
     rounds: int,
     steps: int,
 ) -> Consensus:
-    from fitting.kernels import gated_noise
+    from fitting.kernels import gated
 
     limit, usual = chi2_quantile(model.freedom, GATE), chi2_median(model.freedom)
     squares = model.residuals(parameters[None], data)[0]
     inliers = squares <= limit * scale**2
+    fitted = inliers
     for _ in range(rounds):
-        before = inliers
-        parameters = model.refine(parameters, data, inliers.astype(float), steps)
+        fitted = inliers.copy()
+        parameters = model.refine(parameters, data, fitted, steps)
         squares = model.residuals(parameters[None], data)[0]
-        if noise is None:
-            scale = gated_noise(squares, scale, limit, usual, floor)
-        inliers = squares <= limit * scale**2
-        if np.count_nonzero(before ^ inliers) <= len(data) // 500:
+        scale, changed = gated(squares, scale, noise is not None, limit, usual, floor, inliers)
+        if changed <= len(inliers) // _STEADY:
             break
-    return Consensus(parameters, squares, scale, inliers)
+    return Consensus(parameters, squares, scale, inliers, fitted)
 
 
-def _best(found: list[Consensus], freedom: int) -> Consensus:
-    """The smallest truncated cost at one common noise level: the smallest that a well-supported one has."""
-    most = max(int(f.inliers.sum()) for f in found)
-    common = min(f.noise for f in found if f.inliers.sum() >= 0.7 * most)
-    return min(found, key=lambda f: float(np.minimum(f.squares, gate(common, freedom)).sum()))
-
-
-def spread(rng: np.random.Generator, count: int, most: int) -> NDArray[np.int64]:
-    """At most so many indices, one at random from each of equal parts: a fixed step could beat with the movement."""
+def spread(rng: np.random.Generator, count: int, most: int, pace: Pace | None = None) -> NDArray[np.int64]:
+    """At most so many samples, one at random from each of equal parts: a fixed step could beat with the movement."""
     if count <= most:
         return np.arange(count)
-    return ((np.arange(most) + rng.random(most)) * (count / most)).astype(np.int64)
+    return _places((np.arange(most) + rng.random(most)) / most, count, pace)
 
 
-def _stratified(rng: np.random.Generator, count: int, size: int) -> NDArray[np.int64]:
-    """One index from each of ``size`` equal parts of the take: neighbours in time say nothing about the shape."""
-    return ((rng.random((HYPOTHESES, size)) + np.arange(size)) * (count / size)).astype(np.int64)
+def _stratified(rng: np.random.Generator, count: int, size: int, pace: Pace | None) -> NDArray[np.int64]:
+    """One sample from each of ``size`` equal parts of the take: neighbours in time say nothing about the shape."""
+    return _places((rng.random((HYPOTHESES, size)) + np.arange(size)) / size, count, pace)
+
+
+def _places(shares: Array, count: int, pace: Pace | None) -> NDArray[np.int64]:
+    """Samples at these shares of the way, or of the time."""
+    return (shares * count).astype(np.int64) if pace is None else pace.along(shares)
