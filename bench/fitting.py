@@ -17,6 +17,7 @@ import numpy as np
 
 from bench.fitting_limit import circle_limit, line_limit, rotary_limit
 from bench.fitting_peers import Peer, circle_peers, line_peers
+from bench.fitting_repeats import repeats_table
 from fitting import Online, fit_circle, fit_cylindrical, fit_line, fit_rotary, select, warm_up
 from fitting.se3 import Array, rotation_exp
 from fitting.synthetic import ORIENTATION_NOISE, POSITION_NOISE, axis_error, joint_poses
@@ -202,7 +203,7 @@ def _normalised(name: str, outliers: float, phi: float, runs: int) -> float:
 def other_times() -> list[str]:
     scene = joint_poses(1, turn=1.0, radius=0.3, outliers=0.3)
     rows = ["| what | CPU ms |", "|---|---|"]
-    rows += [f"| fit_circle, n = {n} | {cpu_ms(_circle_of(n), 10):.2f} |" for n in (300, 1200, 5000)]
+    rows += [f"| fit_circle, n = {n} | {cpu_ms(_circle_of(n), 10):.2f} |" for n in (300, 1200, 5000, 20_000, 100_000)]
     rows.append(f"| fit_rotary, n = 1200, 30 % outliers | {cpu_ms(lambda: fit_rotary(scene.poses), 10):.2f} |")
     rows.append(f"| select, n = 1200, 30 % outliers | {cpu_ms(lambda: select(scene.poses), 3):.1f} |")
     live = joint_poses(2, turn=1.0, radius=0.3, n=36_000)
@@ -261,6 +262,10 @@ def main() -> int:
         "## Honest covariances: mean normalised squared error of the four axis parameters (4 is right)",
         "",
         *honesty_table(runs),
+        "",
+        "## Real repeats: spread of the axes of takes of one joint about their mean",
+        "",
+        *repeats_table(),
         "",
         "## Time",
         "",
