@@ -88,7 +88,7 @@ def agree(
         noise = Noise(float(np.broadcast_to(p_scale, len(axes))[j]), float(np.broadcast_to(o_scale, len(axes))[j]))
         R0, p0 = take.R[chosen[j]], take.p[chosen[j]]
         motion = Motion(axes[j], centers[j], (Start(R0, p0, np.zeros((len(small), 2))),))
-        found.append(optimised(kind, small, motion, noise, given, floor, rounds=2, steps=3))
+        found.append(optimised(kind, small, motion, noise, given, floor, rounds=1, steps=3))
     best = _best(found)
     start = best.motion.starts[0]
     motion = replace(best.motion, starts=(replace(start, q=np.zeros((len(take), 2))),))
