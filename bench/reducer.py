@@ -27,6 +27,8 @@ from ident.workflow.walk import reachable
 
 SEQUENCES = 100_000
 LONGEST = 60
+SCREENS = 8
+"""States of which one is drawn as the wizard would: that takes longer than all the rest."""
 NAMES = ("hinge", "lever", "grip", "drawer", "extra")
 ODD_NAMES = ("root", "", "a/b", "hinge ", "nobody", "…")
 GOOD: dict[str, Any] = {"summary": "fine", "findings": []}
@@ -76,6 +78,10 @@ def one_sequence(luck: random.Random, tally: Counter[str]) -> None:
             tally[type(event).__name__] += 1
             check_takes(before, state, event)
             check_state(state, effects)
+            if state.plan is not before.plan:
+                assert not state.plan.nodes or not state.plan.problems(), state.plan.problems()
+            if len(log) % SCREENS == 0:
+                check_screen(state)
         tally["in " + state.phase.value] += 1
         check_log(log, state)
         check_way_back(state)
@@ -245,7 +251,6 @@ def check_takes(before: State, after: State, event: ev.Event) -> None:
 def check_state(state: State, effects: tuple[fx.Effect, ...]) -> None:
     """A state names only what there is, waits only for what was asked for, and says what to do."""
     names = {node.name for node in state.plan}
-    assert not state.plan.nodes or not state.plan.problems(), state.plan.problems()
     assert state.target is None or not state.target.node or state.target.node in names, "a target that is not there"
     assert {r.node for r in state.results} <= names, "a result of nothing"
     assert len({r.node for r in state.results}) == len(state.results), "two results of one joint"
@@ -261,6 +266,10 @@ def check_state(state: State, effects: tuple[fx.Effect, ...]) -> None:
     assert asked <= {type(effect) for effect in pending(state)}, "an answer that nobody waits for"
     assert instruction(state).title
     assert 0 <= progress(state)[0] <= progress(state)[1], "more is done than there is"
+
+
+def check_screen(state: State) -> None:
+    """The wizard can show it."""
     rows, current = views.object_rows(state)
     assert 0 <= current < len(rows)
     views.headline(state, None), views.body(state), views.keys_now(state)

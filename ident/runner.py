@@ -26,6 +26,7 @@ from ident.workflow import events as ev
 from ident.workflow.machine import pending, step
 from ident.workflow.quality import QualityLimits
 from ident.workflow.state import State, Target
+from ident.workflow.state import Take as WorkflowTake
 from sessions import Recorder, SessionError, Take
 
 DATA_TIMEOUT_S = 1.0
@@ -37,6 +38,9 @@ class Hand(Protocol):
 
     def begin(self, take: int, target: Target, state: State) -> None:
         """Start the movement that a take asks for; a ``Proceed`` is posted when it is done."""
+
+    def start(self, take: int) -> int | None:
+        """Host time at which the movement starts, where it is known already."""
 
     def window(self, take: int) -> tuple[int, int] | None:
         """Exact host times of the movement, where they are known."""
@@ -100,6 +104,10 @@ class Runner:
     def post(self, event: ev.Event) -> None:
         """Hand in an event; one without a time gets the present."""
         self._events.put(event if event.t_ns else replace(event, t_ns=self._now_ns()))
+
+    def start_of(self, take: WorkflowTake) -> int | None:
+        """Host time at which the movement of a take starts; None where whoever makes it is still on the way."""
+        return take.t0_ns if self.hand is None else self.hand.start(take.id)
 
     def stop(self) -> None:
         """End the runner's threads; raises what made the recorder fail."""

@@ -46,6 +46,7 @@ class SimulatedHand:
         self._ticks_to_host = ticks_to_host
         self._post = post
         self._style = style
+        self._starts: dict[int, int] = {}
         self._windows: dict[int, tuple[int, int]] = {}
 
     def begin(self, take: int, target: Target, state: State) -> None:
@@ -57,10 +58,17 @@ class SimulatedHand:
         """Host times between which the movement's frames lie."""
         return self._windows.get(take)
 
+    def start(self, take: int) -> int | None:
+        """Host time at which the movement itself starts; None where the hand is not there yet."""
+        return self._starts.get(take)
+
     def _perform(self, take: int, movements: list[dict[str, Any]]) -> None:
         try:
-            for movement in movements:
-                done = self._sim.perform(movement)
+            for movement in movements[:-1]:
+                self._sim.perform(movement)
+            self._sim.begin(movements[-1])
+            self._starts[take] = self._ticks_to_host(self._sim.start_ticks())
+            done = self._sim.wait()
             window = (self._ticks_to_host(done.start_ticks), self._ticks_to_host(done.stop_ticks))
         except DeviceError:
             # The rig went away in the middle: the take is given up, and made again when the rig is back.

@@ -65,6 +65,8 @@ class ControlServer:
                 job = simulation.world.begin(request["movement"])
                 self._jobs[job.index] = job
                 return {"index": job.index}
+            case "start":
+                return {"start_ticks": self._start(self._jobs[int(request["index"])])}
             case "wait":
                 return self._wait(self._jobs[int(request["index"])])
             case "mute":
@@ -78,6 +80,12 @@ class ControlServer:
                 return {}
             case unknown:
                 raise DeviceError(f"Unknown request {unknown!r}.")
+
+    def _start(self, job: "Job") -> int:
+        while not job.scheduled.wait(0.1):
+            if self._simulation.stopping:
+                raise DeviceError("The simulation was stopped before a movement.")
+        return self._simulation.ticks_of_frame(job.first_frame - 0.5)
 
     def _wait(self, job: "Job") -> dict[str, Any]:
         while not job.done.wait(0.1):

@@ -164,6 +164,12 @@ class SimulatedRig:
         self._begun = int(self._ask({"do": "begin", "movement": dict(movement)})["index"])
         self._movements = self._begun + 1
 
+    def start_ticks(self) -> int:
+        """Mocap server's ticks at which the movement that was begun starts: when the gripper has got there."""
+        if self._begun is None:
+            raise SimulationError("No movement has been begun.")
+        return int(self._ask({"do": "start", "index": self._begun})["start_ticks"])
+
     def wait(self) -> Performed:
         """Wait until the movement that was begun is over."""
         if self._begun is None:

@@ -46,15 +46,15 @@ class Track:
 class Following:
     """Collects one running take piece by piece, so that a look costs the same however long it lasts."""
 
-    def __init__(self, take: Take, rig: Watched) -> None:
+    def __init__(self, take: Take, rig: Watched, start_ns: int) -> None:
         self.take = take
         self._rig = rig
-        self._poses_until = take.t0_ns - 1
-        self._wrenches_until = take.t0_ns - 1
+        self._poses_until = start_ns - 1
+        self._wrenches_until = start_ns - 1
         self._sketch = Sketch()
         self._wrenches = Sketch((6,))
         self._samples = 0
-        self._last_seen = take.t0_ns
+        self._last_seen = start_ns
         self._longest_loss_s = 0.0
         self._first: Array | None = None
         self._moved = False

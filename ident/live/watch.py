@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from subprocess import Popen
 from types import TracebackType
@@ -55,8 +55,16 @@ class Source(Protocol):
 class Live:
     """A thread that follows the running take. ``status()`` is cheap and may be called from any thread."""
 
-    def __init__(self, rig: Watched, source: Source, limits: QualityLimits) -> None:
+    def __init__(
+        self,
+        rig: Watched,
+        source: Source,
+        limits: QualityLimits,
+        start_of: Callable[[Take], int | None] = lambda take: take.t0_ns,
+    ) -> None:
+        """``start_of`` tells when the movement of a take starts (host time); None where it has not."""
         self._rig = rig
+        self._start_of = start_of
         self._clock: HostClock = rig.clock
         self._source = source
         self._limits = limits
@@ -167,7 +175,10 @@ class Live:
                 following, wait = None, PERIOD_S
                 continue
             if following is None or following.take.id != take.id:
-                following = Following(take, self._rig)
+                following = self._begin_to_follow(take)
+            if following is None:
+                wait = PERIOD_S
+                continue
             track = following.look(self._clock.now_ns())
             fit, here = self._fit(state, take, track, following.known_type())
             following.compared(fit)
@@ -175,6 +186,11 @@ class Live:
             spent = time.monotonic() - started
             # A fit in this process may have a third of the time: receiving, recording and keys come first.
             wait = max(PERIOD_S - spent, 2.0 * spent if here else BREATH_S)
+
+    def _begin_to_follow(self, take: Take) -> Following | None:
+        """A simulated hand has to get there first: what it does on the way is no part of the movement."""
+        start = self._start_of(take)
+        return None if start is None or start > self._clock.now_ns() else Following(take, self._rig, start)
 
     def _fit(self, state: State, take: Take, track: Track, looks_like: str | None) -> tuple[LiveFit, bool]:
         """The fit, and whether this process had to compute it."""

@@ -99,7 +99,8 @@ def snapshot_of(state: State, track: Track | None, data: Mapping[int, TakeData])
         records[name] = node_record(node)
         q = dict(node.evidence.measured_at) if node.evidence is not None else {}
     takes[name if node is not None else ""] = points
-    start = track.take.t0_ns
+    # A simulated hand has to get there first; a person's take begins with its first sample anyway.
+    start = int(track.t_ns[0]) if len(track.t_ns) else track.take.t0_ns
     return Snapshot(
         title=f"{state.plan.name}: {name or 'gripper tip'}",
         subtitle=_words(state, track),
@@ -148,7 +149,7 @@ def _ends(node: Node, tree: KinematicTree, track: Track, tip2body: Array) -> lis
     found = []
     for word, there in (("lower", q <= lower + margin), ("upper", q >= upper - margin)):
         if there.any() and not there[0]:
-            found.append((_seconds_since(int(track.t_ns[int(np.argmax(there))]), track.take.t0_ns), word))
+            found.append((_seconds_since(int(track.t_ns[int(np.argmax(there))]), int(track.t_ns[0])), word))
     return found
 
 
@@ -170,7 +171,7 @@ def _losses(track: Track) -> list[tuple[float, str]]:
     if len(steps) < 3:
         return []
     at = np.flatnonzero(steps > max(5.0 * float(np.median(steps)), GAP_S * 1e9))
-    return [((int(track.t_ns[i]) - track.take.t0_ns) * 1e-9, "lost") for i in at[:5]]
+    return [((int(track.t_ns[i]) - int(track.t_ns[0])) * 1e-9, "lost") for i in at[:5]]
 
 
 def draw_live(figure: Any, snapshot: Snapshot) -> None:
@@ -259,7 +260,8 @@ def _finish(ax: Any, snapshot: Snapshot, label: str) -> None:
         color = _LOST if word == "lost" else _SOFT
         ax.axvline(t, color=color, linewidth=0.8, linestyle=(0, (3, 2)))
         ax.annotate(word, (t, 1.0), xycoords=("data", "axes fraction"), xytext=(2, -1), textcoords="offset points",
-                    fontsize=6.5, color=color, va="top", ha="left")  # fmt: skip
+                    fontsize=6.5, color=color, va="top", ha="left",
+                    bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.4})  # fmt: skip
     if ax.get_lines():
         handles, names = ax.get_legend_handles_labels()
         ax.legend(handles, names, loc="upper right", fontsize=6.5, ncols=3, frameon=False, handlelength=1.0,

@@ -50,6 +50,7 @@ class StateChanged(Message):
 class WizardApp(App[int]):
     """A shell of the reducer: posts events, renders states."""
 
+    TITLE = "ident"
     CSS_PATH = "wizard.tcss"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [

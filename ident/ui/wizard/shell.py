@@ -53,7 +53,10 @@ class WizardShell:
         """Give the application, ready to be run, with the live looks and the plot that belong to it."""
         runner = measurement.runner
         limits = measurement.rig.config.limits()
-        with Live(measurement.rig, runner, limits) as live, LivePlot(self._plot, self._plot_file, runner.data) as plot:
+        with (
+            Live(measurement.rig, runner, limits, runner.start_of) as live,
+            LivePlot(self._plot, self._plot_file, runner.data) as plot,
+        ):
             app = WizardApp(
                 runner,
                 live.status,

@@ -179,7 +179,8 @@ def take_summary(take: TakeLive, limits: QualityLimits, width: int) -> Content:
     fit = take.fit
     parts: list[str] = []
     if fit is not None and math.isfinite(fit.axis_std):
-        parts.append(f"axis ± {math.degrees(fit.axis_std):.1f}°")
+        std = math.degrees(fit.axis_std)
+        parts.append(f"axis ± {std:.1f}°" if std >= 0.1 else f"axis ± {std:.2f}°")
     if fit is not None and math.isfinite(fit.position_std):
         parts.append(f"position ± {fit.position_std * 1e3:.1f} mm")
     said = advice(take)
