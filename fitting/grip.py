@@ -1,10 +1,11 @@
 """Did the grip hold? Decides from the data how far a take's orientations follow its rotary joint.
 
 A gripper that turns in the hand breaks the link between its orientation and the joint's angle, while its tip stays
-on the circle. Two signs betray it: residual orientations that wander slowly, far beyond what their fast noise
-explains, and an axis on which positions alone would fit significantly better.
+on the circle. Two signs betray it: residual orientations that wander slowly, beyond the play of a firm grip and beyond
+what their fast noise explains; and another axis than positions alone show, beyond what those leave open.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,20 +14,30 @@ import numpy as np
 from fitting.agreement import Agreement, Noise, agree, moving_poses
 from fitting.circle import CircleFit, fit_circle
 from fitting.joint import Joint, Part, fit_joint
+from fitting.line import LineFit, fit_line
 from fitting.motion import ROTARY, Motion, Start, Take, measured
-from fitting.noise import correlation_time, wander
+from fitting.noise import correlation_time
 from fitting.result import FitFailure, Mask
 from fitting.se3 import Array
 from fitting.segments import dense
 
 _WANDERS = 8.0
-"""Slow variance over what the fast noise explains, above which the grip turned."""
-_WORSE = 35.0
-"""Squared residuals (in noise variances) that the joint fit may lose against positions alone: χ² with 4 components
-passes this once in a million."""
+"""Slow variance over what the fast noise explains, above which the grip may have turned."""
+_PLAY = math.radians(0.4)
+"""Radians, standard deviation about all axes: a firm hand and its gripper play slowly by this much."""
+_MEMORY = 20.0
+"""Samples over which noise remembers itself; what is slower is a movement."""
+_SMOOTH = 15.0
+"""Variance over that of the steps between neighbours, above which nothing but a movement is so smooth: noise that
+remembers nine tenths from sample to sample has 10."""
+_BLOCK = 40
+"""Samples whose mean shows the movement: a third of a second."""
+_APART, _FAR = 35.0, 70.0
+"""Squared distance of the axis from the one of positions alone, in variances of that, which a part of a take and a
+whole one may have: χ² with 4 components passes the first once in two million, but slow play has longer tails."""
 _WHOLE = 0.85
 """Share of orientations from which a grip counts as rigid: single bad orientations are no slipping."""
-_LITTLE = 0.2
+_LITTLE = 0.3
 """Share of orientations below which a part is not worth calling rigid."""
 
 
@@ -71,10 +82,9 @@ def _tried(
 ) -> Gripped | None:
     """The take with the orientations that agree, if they pass both tests."""
     followed = pose.inliers & allowed
-    on_circle = followed
-    if isinstance(circle, CircleFit):
-        on_circle = (followed | circle.inliers) & allowed
-        followed = followed & dense(followed, on_circle)
+    on_path = _on_path(take, circle, noise)
+    on_circle = (followed | on_path) & allowed
+    followed = followed & dense(followed, on_circle)
     share = followed.sum() / max(on_circle.sum(), 1)
     if share < _LITTLE or followed.sum() < 6:
         return None
@@ -84,14 +94,22 @@ def _tried(
     motion = _consistent(take, pose, followed)
     joint = fit_joint(ROTARY, motion, [part], noise)
     used = joint.parts[0].orientations
-    if used.sum() < 6 or wander(joint.residuals[0][:, 3:], used) > _WANDERS:
+    if used.sum() < 6 or _wanders(joint.residuals[0][:, 3:], used):
         return None
-    if isinstance(circle, CircleFit) and _worse(take, joint.motion, circle, joint.parts[0].positions) > _WORSE:
+    whole = share >= _WHOLE
+    if isinstance(circle, CircleFit):
+        # Positions that stray together mislead the circle; poses that explain them better are not to blame.
+        if _apart(joint.motion, circle) > (_FAR if whole else _APART) and not (
+            whole and _explains(joint.motion, circle, take.p[joint.parts[0].positions])
+        ):
+            return None
+    elif not whole:
+        # A part that no position confirms may be the grip's own turn.
         return None
     return Gripped(
         joint.motion,
         replace(part, noise=joint.noise),
-        "rigid" if share >= _WHOLE else "partly",
+        "rigid" if whole else "partly",
         circle,
         joint,
         float(np.sqrt(joint.covariance[0, 0] + joint.covariance[1, 1])),
@@ -134,21 +152,49 @@ def _fast_noise(pose: Agreement) -> float:
     return float(np.clip(2.0 * fast, 1e-9, pose.noise.orientation))
 
 
-def _worse(take: Take, motion: Motion, circle: CircleFit, used: Mask) -> float:
-    """How much worse the positions fit about the motion's axis than about the circle's own, in noise variances."""
-    both = used & circle.inliers
-    if both.sum() < 10:
-        return 0.0
-    own, own_series = _around(take.p[both], circle.axis, circle.center)
-    shared, _ = _around(take.p[both], motion.axis, motion.center)
-    tau = correlation_time(own_series, np.ones(len(own_series), dtype=bool), 3)
-    return (shared - own) / (circle.noise**2 * tau)
+def _wanders(residuals: Array, used: Mask) -> bool:
+    """Whether residual orientations (n, 3) in rad drift as no firm grip does."""
+    series = residuals[used]
+    size = min(_BLOCK, len(series) // 8)
+    if size < 5:
+        return False
+    blocks = len(series) // size
+    cut = series[: size * blocks].reshape(blocks, size, 3)
+    means = cut.mean(axis=1)
+    inner = (cut - means[:, None]).reshape(size * blocks, 3)
+    memory = min(correlation_time(inner, np.ones(len(inner), dtype=bool), 1), _MEMORY)
+    fast = float((inner**2).sum(axis=1).mean()) * memory / (size - 1.0)
+    slow = float(((means - means.mean(axis=0)) ** 2).sum(axis=1).mean())
+    whole = float(((series - series.mean(axis=0)) ** 2).sum(axis=1).mean())
+    steps = float((np.diff(series, axis=0) ** 2).sum(axis=1).mean()) / 2.0
+    return slow > max(_PLAY**2, _WANDERS * fast) or whole > max(_PLAY**2, _SMOOTH * steps)
 
 
-def _around(points: Array, axis: Array, center: Array) -> tuple[float, Array]:
-    """Sum of squares (m²) of the points about the best circle around a given axis, and the residuals (n, 2)."""
+def _apart(motion: Motion, circle: CircleFit) -> float:
+    """Squared distance of a motion's axis from the circle's, in variances of the latter (χ², 4 components)."""
+    axis = motion.axis if motion.axis @ circle.axis > 0.0 else -motion.axis
+    offset = motion.center - circle.center
+    # Where it meets the circle's plane.
+    offset = offset - (offset @ circle.axis) / max(float(axis @ circle.axis), 1e-3) * axis
+    apart = np.concatenate([circle.basis @ (axis - circle.axis), circle.basis @ offset])
+    return float(apart @ np.linalg.lstsq(circle.covariance, apart, rcond=None)[0])
+
+
+def _explains(motion: Motion, circle: CircleFit, points: Array) -> bool:
+    """Whether points (n, 3) lie at least as near to a circle about the motion's axis as to the circle."""
+    return _about(points, motion.axis, motion.center) <= _about(points, circle.axis, circle.center)
+
+
+def _about(points: Array, axis: Array, center: Array) -> float:
+    """Variance (m²) of the points' radii and heights about an axis."""
     arms = points - center
     heights = arms @ axis
-    radii = np.linalg.norm(arms - heights[:, None] * axis, axis=1)
-    series = np.stack([radii - radii.mean(), heights - heights.mean()], axis=1)
-    return float((series**2).sum()), series
+    return float(np.var(np.linalg.norm(arms - heights[:, None] * axis, axis=1)) + np.var(heights))
+
+
+def _on_path(take: Take, circle: CircleFit | FitFailure, noise: float | None) -> Mask:
+    """Samples whose position lies on the circle or, where a circle cannot be told, on its short piece; or none."""
+    if isinstance(circle, CircleFit):
+        return circle.inliers
+    line = fit_line(take.p, noise, 0)
+    return line.inliers if isinstance(line, LineFit) else np.zeros(len(take), dtype=bool)

@@ -80,22 +80,3 @@ def correlation_time(residuals: Array, used: Mask, parameters: int = 0) -> float
     # the variance itself.
     tau /= max(1.0 - 2.0 * lag * parameters / count, 0.4)
     return tau / max(1.0 - parameters * tau / count, 0.5)
-
-
-def wander(residuals: Array, used: Mask, blocks: int = 8) -> float:
-    """How much residuals (n, k) wander slowly: variance of block means over what the noise inside blocks explains.
-
-    About 1 for any noise whose memory is short against a block; far above for a drift.
-    """
-    series = residuals[used]
-    size = len(series) // blocks
-    if size < 5:
-        return 1.0
-    cut = series[: size * blocks].reshape(blocks, size, -1)
-    means = cut.mean(axis=1)
-    inner = (cut - means[:, None]).reshape(size * blocks, -1)
-    tau = correlation_time(inner, np.ones(len(inner), dtype=bool), 1)
-    fast = float((inner**2).mean()) * size / (size - 1.0)
-    slow = float(((means - means.mean(axis=0)) ** 2).mean())
-    floor = 1e-18
-    return slow * size / max(fast * tau, floor)
