@@ -18,6 +18,7 @@ from ident.likeliest import Guess, likeliest
 from ident.model.convert import node_from_data, node_to_data
 from ident.model.schema import NodeData
 from ident.observing import farthest_off, observe, observe_unfitted
+from ident.systematic import widened
 from ident.takes import TakeData
 from ident.tree import KinematicTree
 from ident.workflow.assess import assess
@@ -157,7 +158,7 @@ def solve_node(
         return Unsolved(fitted.reason, assess(unfitted, limits))
     if best not in ("", kind) and tip_known and _strays(_fit(planned, best, seen, noise), measured, seen, limits):
         best = ""
-    node = _limits_by_hand(state, fitted, tree, planned, data, tip2body)
+    node = widened(_limits_by_hand(state, fitted, tree, planned, data, tip2body), seen)
     last = node.trace([seen[-1]])
     observed = observe(node, measured, seen, best, tip_known=tip_known)
     observed = replace(observed, found_out=planned.kind == "auto", probability=probability)

@@ -25,6 +25,7 @@ from ident.study.limit import rotary_limit
 from ident.study.offline import OfflineRig
 from ident.study.statistics import line_errors
 from ident.study.trials import Task, run_tasks
+from ident.systematic import widened
 
 ARCS_DEG = (10.0, 20.0, 45.0, 90.0, 150.0)
 RADIUS_M = 0.3
@@ -123,7 +124,10 @@ def _one(parameter: str, value: float, arc_deg: float, seed: int) -> dict[str, f
         data = rig.perform({"kind": "joint", "name": "hinge"})
         takes.append(_spoiled(parameter, value, data.tip(frame(tip.rotation, tip.offset)), rng))
     fitted = Rotary.fit(takes, name="hinge", parent="root", rng=np.random.default_rng(SEED))
-    if isinstance(fitted, FitFailure) or fitted.evidence is None:
+    if isinstance(fitted, FitFailure):
+        return None
+    fitted = widened(fitted, takes)
+    if fitted.evidence is None:
         return None
     truth = rig.truth()["joints"][0]
     errors = line_errors(fitted.origin[:3, 2], fitted.origin[:3, 3], truth)
