@@ -47,7 +47,7 @@ class Replayed:
     recorded: str | None
     """Digest of the model that the session saved; None where it saved none."""
     differences: tuple[str, ...]
-    """Where today's verdicts ask for something else than the recorded ones, in a sentence each."""
+    """Takes with other samples than then, and verdicts that ask for something else, in a sentence each."""
 
     @property
     def digest(self) -> str:
@@ -71,7 +71,7 @@ class Playback:
         self.state = State()
         self.data: dict[int, TakeData] = {}
         self.differences: list[str] = []
-        """Answers of today that would have led the operator elsewhere; the recorded ones led on."""
+        """Takes with other samples, and answers that would have led elsewhere; the recorded ones led on."""
         self._config = recorded_rig(session)
         self.limits = self._config.limits()
         self._decoders = _decoders(session, self._config)
@@ -113,7 +113,7 @@ class Playback:
         while self._waiting and (until_ns is None or self._waiting[0].t_ns <= until_ns):
             recorded = self._waiting.popleft()
             if isinstance(recorded, TakeEnded):
-                self.data[recorded.take] = self._take(recorded)
+                self._take_in(recorded)
             again = answered_again(recorded, self.state, self.data, self.limits)
             event, differs = along_the_record(recorded, again)
             if differs:
@@ -121,10 +121,16 @@ class Playback:
             self.state, _ = step(self.state, event)
             self._on_state(self.state)
 
-    def _take(self, ended: TakeEnded) -> TakeData:
+    def _take_in(self, ended: TakeEnded) -> None:
         window = self.body.window(ended.t0_ns, ended.t1_ns)
         reference = None if self.reference is None else self.reference.window(ended.t0_ns, ended.t1_ns)
-        return take_data(window, ended.t0_ns, ended.t1_ns, reference)
+        data = take_data(window, ended.t0_ns, ended.t1_ns, reference)
+        if data.samples != ended.samples:
+            self.differences.append(
+                f"take {ended.take + 1}: {ended.samples} samples had been taken in when it was closed, now it has "
+                f"{data.samples}; the computer was busy, or the session is damaged"
+            )
+        self.data[ended.take] = data
 
 
 @dataclass(frozen=True)

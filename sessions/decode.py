@@ -107,10 +107,11 @@ class Decoders:
     def _feed_natnet(self, data: bytes, t_ns: int) -> None:
         self.clock.t_ns = t_ns
         now_s = t_ns / 1e9 / self._speed
+        # Asked before, as the driver does many times a second: so that it notices a silence which this datagram ends.
+        self._connection.due(now_s)
         if data[:2] == _ECHO_RESPONSE:
             self._expect_echo(data)
         samples = self._connection.receive(data, t_ns, now_s)
-        self._connection.due(now_s)
         if samples and self._on_poses is not None:
             self._on_poses(samples)
 
