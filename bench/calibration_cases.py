@@ -30,7 +30,7 @@ def rig_of(seed: int) -> Rig:
 
 def little_turn(seed: int) -> Result:
     rig = rig_of(seed)
-    arc = rig.rng.uniform(np.radians(2), np.radians(10))
+    arc = rig.rng.uniform(0.0, np.radians(12))
     if seed % 2:
         return tip_by_two_rotations(rig.about_screws(arc), rig.about_handle())
     return tip_by_two_rotations(rig.about_screws(), rig.about_handle(arc))
@@ -52,14 +52,15 @@ def parallel_axes(seed: int) -> Result:
 
 
 def slipping_grip(seed: int) -> Result:
-    """A jump in the middle, or a steady slide, of the gripper against what it holds."""
+    """A jump in the middle, or a slide over all or a part of the take, of the gripper against what it holds."""
     rig = rig_of(seed)
     tips = rig.grip2world @ about(2, rig.swing(1.5, 600))
     direction = rig.rng.normal(size=2)
     direction = direction / np.linalg.norm(direction)
-    shift = rig.rng.uniform(0.015, 0.03) * np.array([*direction, 0.0])
-    turn = rig.rng.uniform(np.radians(6), np.radians(20)) * np.array([*direction[::-1], 0.0])
-    share = np.linspace(0.0, 1.0, 600) if seed % 2 else (np.arange(600) > rig.rng.uniform(180, 420)).astype(float)
+    shift = rig.rng.uniform(0.006, 0.03) * np.array([*direction, 0.0]) * (seed % 5 > 0)
+    turn = rig.rng.uniform(np.radians(4), np.radians(20)) * np.array([*direction[::-1], 0.0]) * (seed % 5 != 1)
+    start, length = rig.rng.uniform(0.25, 0.4), (0.001, 0.3, 1.0)[seed % 3 if seed % 2 else 0]
+    share = np.clip((np.linspace(0.0, 1.0, 600) - start) / length, 0.0, 1.0)
     slipped = se3.frame(se3.rotation_exp(share[:, None] * turn), share[:, None] * shift)
     return tip_by_two_rotations(rig.about_screws(), rig.observe(tips @ slipped))
 
@@ -71,7 +72,7 @@ def moved_tip(seed: int) -> Result:
     direction = rig.rng.normal(size=3)
     n = len(poses)
     share = np.linspace(0.0, 1.0, n) if seed % 2 else (np.arange(n) > rig.rng.uniform(0.3, 0.7) * n).astype(float)
-    size = rig.rng.uniform(0.012, 0.03) if seed % 2 else rig.rng.uniform(0.006, 0.03)
+    size = rig.rng.uniform(0.005, 0.03)
     poses[:, :3, 3] += size * share[:, None] * direction / np.linalg.norm(direction)
     return tip_by_pivoting(poses)
 
@@ -96,14 +97,19 @@ def moved_in_hold(seed: int) -> Result:
 
 
 def clipped(seed: int) -> Result:
-    """The range of one channel ends below the weight, or the status says so."""
+    """The range of forces or torques ends below the load, or the status says so."""
     weight = Weight(seed)
     turns, wrenches = weight.holds(12)
-    if seed % 3 == 0:
+    if seed % 4 == 0:
         return identify_load(turns @ weight.sensor2body, wrenches, valid=np.arange(12) != seed % 12)
+    if seed % 4 == 3:
+        torques = wrenches[:, 3:] - weight.bias[3:]
+        limit = weight.rng.uniform(0.3, 0.6) * float(np.abs(torques).max())
+        wrenches[:, 3:] = weight.bias[3:] + np.clip(torques, -limit, limit)
+        return identify_load(turns @ weight.sensor2body, wrenches)
     limit = weight.rng.uniform(0.3, 0.6) * weight.mass * 9.80665
     wrenches[:, :3] = np.clip(wrenches[:, :3], weight.bias[:3] - limit, weight.bias[:3] + limit)
-    if seed % 3 == 1:
+    if seed % 4 == 1:
         return align_sensor(turns, wrenches[:, :3])
     return identify_load(turns @ weight.sensor2body, wrenches)
 

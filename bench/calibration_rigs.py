@@ -70,6 +70,10 @@ class Rig:
     def holding(self, n: int = 120) -> Array:
         return self.observe(np.broadcast_to(self.grip2world, (n, 4, 4)))
 
+    def touching(self, point: Array, n: int = 120) -> Array:
+        """The tip rests on a point of the world, the gripper turned anyhow."""
+        return self.observe(np.broadcast_to(se3.frame(self.random_rotation(), point), (n, 4, 4)))
+
     def swing(self, size: float, n: int) -> Array:
         """There and back, from -size/2 to size/2, at an operator's uneven speed."""
         t = np.linspace(0.0, 1.0, n) ** self.rng.uniform(0.8, 1.25)

@@ -22,6 +22,9 @@ FLOOR = 1e-7
 _GATE = 0.9995
 """Share of good samples that the outlier gate lets through."""
 
+_HIDDEN = 0.15
+"""Share of a slip's course that the fit must leave for it to be told."""
+
 
 class Model(Protocol):
     """A parametric description of a take that can be refined."""
@@ -91,11 +94,31 @@ def refine(model: M, start: Mask | None = None) -> Estimate[M]:
 
 
 def trend(estimate: Estimate[M]) -> Array:
-    """Difference (k,) between the mean residuals of the last and the first quarter: play comes back, a slip
-    does not."""
-    residuals = estimate.model.residuals()[estimate.inliers]
-    quarter = max(len(residuals) // 4, 1)
-    return np.asarray(residuals[-quarter:].mean(axis=0) - residuals[:quarter].mean(axis=0))
+    """How far (f, k) the residuals slid or jumped over the take, by several courses: play comes back, a slip does not.
+
+    The fit bends towards a slip and hides part of it: what is missing is made good, as far as the course can be told
+    from another model.
+    """
+    used = estimate.inliers
+    whitener = _whitener(estimate.residual_covariance)
+    rows, residuals = whitener @ estimate.model.jacobian()[used], estimate.model.residuals()[used] @ whitener.T
+    inverse = np.linalg.pinv(np.einsum("nkp,nkq->pq", rows, rows), rcond=1e-14, hermitian=True)
+    gradient = inverse @ np.einsum("nkp,nk->p", rows, residuals)
+    found = []
+    for course in _courses(len(residuals)):
+        across = np.einsum("n,nkp->kp", course, rows)
+        size = float(course @ course)
+        left = size * (1.0 + _HIDDEN) * np.eye(len(whitener)) - across @ inverse @ across.T
+        value = course @ residuals - across @ gradient
+        found.append(np.linalg.solve(whitener, np.linalg.solve(left, value)))
+    return np.array(found)
+
+
+def _courses(n: int) -> Array:
+    """Slides and jumps (f, n) by one, about their mean."""
+    time = np.linspace(0.0, 1.0, n)
+    courses = np.array([time, *[time > when for when in (0.35, 0.5, 0.65)]], dtype=float)
+    return np.asarray(courses - courses.mean(axis=1, keepdims=True))
 
 
 def _concentrate(model: M, usable: Mask) -> tuple[M, Array]:

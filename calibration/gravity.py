@@ -20,6 +20,10 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.80665)
 """World frame with z up, m/s². Motive's own default has y up: pass (0, -9.80665, 0) there."""
 
 
+_CLIPPED_SHARE = 0.05
+"""Unexplained share of the torques, beyond which a channel that stops at one value is saturated and no chance."""
+
+
 @dataclass(frozen=True)
 class LoadLimits:
     """What the held orientations must offer, and how well the weight must explain them; SI units."""
@@ -99,6 +103,8 @@ def identify_load(
     mass = float(force.solution[0])
     force_rms, torque_rms = _rms(force.residuals), _rms(torque.residuals)
     refusal = refuse_residual(force_rms, mass * float(np.linalg.norm(g)), loads[:, :3], limits)
+    if refusal is None and torque_rms > _CLIPPED_SHARE * _rms(loads[:, 3:] - loads[:, 3:].mean(axis=0)):
+        refusal = refuse_clipped(loads[:, 3:], "Torque", "Nm")
     if refusal is not None:
         return refusal
     com = torque.solution[:3] / mass
@@ -176,14 +182,9 @@ def refuse_holds(
 def refuse_residual(rms: float, weight: float, forces: Array, limits: LoadLimits) -> CalibrationFailure | None:
     """Say why the forces are no weight: a clipped channel, a contact, a movement, a wrong gravity."""
     limit = limits.max_residual + limits.max_residual_share * abs(weight)
-    clipped = _clipped_channel(forces)
-    if clipped is not None and rms > 0.2 * limit:
-        return CalibrationFailure(
-            "saturated",
-            f"Force channel {'xyz'[clipped]} stops at {np.abs(forces[:, clipped]).max():.2f} N in several "
-            "holds: the "
-            "sensor is saturated. Take the load off the sensor or choose a larger range, and hold again.",
-        )
+    clipped = refuse_clipped(forces, "Force", "N") if rms > 0.2 * limit else None
+    if clipped is not None:
+        return clipped
     if weight <= 0.0:
         return CalibrationFailure(
             "misfit",
@@ -199,6 +200,18 @@ def refuse_residual(rms: float, weight: float, forces: Array, limits: LoadLimits
             "each again.",
         )
     return None
+
+
+def refuse_clipped(values: Array, what: str, unit: str) -> CalibrationFailure | None:
+    """Say which channel of values (n, 3), unexplained as they are, ends at the same one in several holds."""
+    channel = _clipped_channel(values)
+    if channel is None:
+        return None
+    return CalibrationFailure(
+        "saturated",
+        f"{what} channel {'xyz'[channel]} stops at {np.abs(values[:, channel]).max():.3g} {unit} in several holds: the "
+        "sensor is saturated. Take the load off the sensor or choose a larger range, and hold again.",
+    )
 
 
 def _fit(weight: Array, loads: Array) -> tuple[Solved, Solved]:

@@ -22,6 +22,8 @@ _LEVER = 0.3
 0.1°."""
 _TRIALS = 80
 _SCORED = 120
+_LONE = 50
+"""One in so many samples may lie anywhere: outliers agree with any axis while nothing turns."""
 _MIN_PAIR_ANGLE = np.radians(3.0)
 
 
@@ -89,9 +91,12 @@ def fit_hinge(poses: Array, rng: np.random.Generator) -> Estimate[Hinge] | None:
 
 
 def turned(estimate: Estimate[Hinge]) -> float:
-    """Arc in radians that the good samples cover, up to 2π."""
+    """Arc in radians that the good samples cover, up to 2π; a few lone ones count for nothing."""
     angles = np.sort(estimate.model.angles()[estimate.inliers])
-    return float(2.0 * np.pi - np.diff(angles, append=angles[0] + 2.0 * np.pi).max())
+    lone = len(angles) // _LONE + 1
+    gaps = np.roll(angles, -lone) - angles
+    gaps[-lone:] += 2.0 * np.pi
+    return float(2.0 * np.pi - gaps.max())
 
 
 def _hypothesis(poses: Array, rng: np.random.Generator) -> Hinge | None:

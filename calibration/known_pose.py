@@ -17,6 +17,7 @@ def tip_by_known_pose(
     known: ArrayLike,
     *,
     known_covariance: ArrayLike | None = None,
+    seat: tuple[float, float] = (0.0, 0.0),
     limits: TipLimits = LIMITS,
 ) -> Tip | CalibrationFailure:
     """Find tip and axes from poses (n, 4, 4) body-to-world held while the gripper stood in a known frame.
@@ -27,6 +28,9 @@ def tip_by_known_pose(
         (4, 4) gripper-to-world: the tip at its origin, x along the screws, z along the handle.
     known_covariance
         (6, 6) of its shift (m) and small rotation (rad) in world axes; exact where not given.
+    seat
+        Standard deviations (m, rad), alike in all directions, of how the gripper lies in the jig from one time to
+        the next. One hold cannot show it: compare the tips of several, or take the clearance of the jig.
     """
     taken = measured_poses(poses)
     target = measured_poses(np.asarray(known, dtype=float)[None])
@@ -58,6 +62,7 @@ def tip_by_known_pose(
         world2body = tip2body[:3, :3] @ target[0, :3, :3].T
         both = np.kron(np.eye(2), world2body)
         covariance = covariance + both @ np.asarray(known_covariance, dtype=float) @ both.T
+    covariance = covariance + np.diag(np.repeat(np.square(seat), 3))
     tip = Tip(
         "known-pose",
         tip2body[:3, 3],

@@ -27,7 +27,7 @@ def tip_by_pivoting(
     estimate = fit_pivot_point(taken, rng)
     spread, _ = turning(taken[estimate.inliers])
     wander = float(np.sqrt(max(np.linalg.eigvalsh(estimate.slow_share)[-1], 0.0)))
-    drifted = float(np.linalg.norm(trend(estimate)))
+    drifted = float(np.linalg.norm(trend(estimate), axis=1).max())
     lost = longest_run(~estimate.inliers) / len(taken)
     share = float(np.mean(estimate.inliers))
     moved = lost > limits.max_lost_run or share < limits.min_inliers

@@ -7,7 +7,6 @@ their powers. The mean over all of them estimates the parameters; its spread is 
 be told widens it.
 """
 
-from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import TypeVar
@@ -22,13 +21,20 @@ M = TypeVar("M", bound=Model)
 
 _FIRM = 0.9
 """Belief, before looking, that the grip does not play."""
-_PACES = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+_PACES = np.array([2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
 """Samples after which play has forgotten where it was: at 120 Hz, up to half a second. What is slower than that looks
 like another grip."""
 _HASTE = 0.5
 """Power of the pace by which slower play is less expected."""
-_SIZES = tuple(0.04 * 3.0**k for k in range(9))
-"""Variance of play over that of the cameras."""
+_SMALLEST = 0.01
+"""Variance of play over that of the cameras, below which there is none to speak of."""
+_RANGE = 10.0
+"""Its logarithm may lie anywhere within that range, from a tenth to ten times the cameras' noise and more."""
+_STEPS = 0.6 * np.arange(-4, 5)
+"""Sizes of play that are looked at around the likeliest one, in standard deviations."""
+_WIDEST = 1.0
+"""Largest such standard deviation, as a logarithm: play too small to be seen is uncertain without end."""
+_ROUNDS = 12
 _SINGLE = 12
 """Slowest waves that are looked at one by one; faster ones in bands."""
 _BANDS = 14
@@ -44,13 +50,8 @@ def settle(estimate: Estimate[M]) -> tuple[M, Array]:
     waves, rows = _waves(model.residuals()[used]), _waves(model.jacobian()[used])
     n, k, p = rows.shape
     first, counts, paces = _bands(n)
-    white = waves[n // 2 :].T @ waves[n // 2 :] / max(n - n // 2, 1) + FLOOR**2 * np.eye(k)
-    sizes, prior = _grid(np.diag(white), model.groups)
-    play = (paces[:, None, :, None] * sizes[:, None, :]).reshape(-1, len(first), k)
-    belief = (prior - _HASTE * np.log(_PACES)[:, None]).ravel()
-
     powers = np.add.reduceat(waves[:, :, None] * waves[:, None, :], first, axis=0)
-    whites, freedom = _whites(np.broadcast_to(white, (len(play), k, k)), play, powers, counts, n - p / k)
+    whites, play, belief, freedom = _noises(powers, counts, paces, n - p / k, model.groups)
     inverse = np.linalg.inv(_mixed(whites, play))
 
     flat = inverse.reshape(len(play), -1)
@@ -60,11 +61,11 @@ def settle(estimate: Estimate[M]) -> tuple[M, Array]:
     covariances = np.linalg.inv(information)
     steps = -(covariances @ gradient[:, :, None])[:, :, 0]
     # Restricted likelihood: the parameters have absorbed part of the noise.
-    belief = belief - 0.5 * (
-        -np.linalg.slogdet(inverse)[1] @ counts
-        + np.linalg.slogdet(information)[1]
-        + flat @ powers.ravel()
-        + np.sum(gradient * steps, axis=1)
+    belief = belief + 0.5 * (
+        np.linalg.slogdet(inverse)[1] @ counts
+        - flat @ powers.ravel()
+        - np.linalg.slogdet(information)[1]
+        - np.sum(gradient * steps, axis=1)
     )
     weights = np.exp(belief - belief.max())
     weights = weights / weights.sum()
@@ -76,15 +77,52 @@ def settle(estimate: Estimate[M]) -> tuple[M, Array]:
     return model.moved(step), np.asarray(covariance * (1.0 + (k + 1.0) / known))
 
 
-def _grid(white: Array, groups: Sequence[slice]) -> tuple[Array, Array]:
-    """Variances of play (m, k) in every combination of sizes, and the logarithm (m,) of their prior."""
-    choices = np.stack(np.meshgrid(*[np.array((0.0, *_SIZES))] * len(groups), indexing="ij"), axis=-1)
-    ratios = choices.reshape(-1, len(groups))
-    sizes = np.zeros((len(ratios), len(white)))
-    for ratio, group in zip(ratios.T, groups, strict=True):
-        sizes[:, group] = (ratio * white[group].mean())[:, None]
-    firm = ~ratios.any(axis=1)
-    return sizes, np.log(np.where(firm, _FIRM, (1.0 - _FIRM) / (len(ratios) - 1)))
+def _noises(
+    powers: Array, counts: Array, paces: Array, left: float, groups: tuple[slice, ...]
+) -> tuple[Array, Array, Array, Array]:
+    """Noises to average over: white parts (m, k, k), play (m, b, k), logarithm of the prior (m,), freedom (m,).
+
+    The first has no play. For each pace, the others surround that size of play in each group which is likeliest beside
+    the white part.
+    """
+    k, members = powers.shape[1], _members(groups)
+    total = powers.sum(axis=0) / left + FLOOR**2 * np.eye(k)
+    quick = powers[len(powers) // 2 :].sum(axis=0) / counts[len(powers) // 2 :].sum() + FLOOR**2 * np.eye(k)
+    whites = np.broadcast_to(quick, (len(paces), k, k))
+    smallest = _SMALLEST * members @ np.diag(total)
+    sizes = np.broadcast_to(np.maximum(members @ np.diag(total - quick), smallest), (len(paces), len(groups)))
+    for _ in range(_ROUNDS):
+        play = paces[:, :, None] * (sizes @ (members > 0.0))[:, None, :]
+        inverse = np.linalg.inv(_mixed(whites, play))
+        scores = inverse @ powers @ inverse
+        found = np.einsum("tb,gk,tbkk->tg", paces, members, scores)
+        expected = np.einsum("tb,gk,tbkk->tg", paces * counts, members, inverse)
+        sizes = np.maximum(sizes * np.clip(found / expected, 0.2, 5.0), smallest)
+        shares = np.einsum("b,tbij->tij", counts, inverse)
+        whites = whites + whites @ (scores.sum(axis=1) - shares) @ whites / counts.sum()
+    across = np.einsum("tb,gk,tbkj->tg", paces**2 * counts, members > 0.0, inverse**2)
+    information = 0.5 * sizes**2 * across
+    widths = np.minimum(1.0 / np.sqrt(np.maximum(information, 1e-9)), _WIDEST)
+    offsets = np.stack(np.meshgrid(*[_STEPS] * len(groups), indexing="ij"), axis=-1).reshape(-1, len(groups))
+    around = sizes[:, None] * np.exp(widths[:, None] * offsets)
+    play = (paces[:, None, :, None] * (around @ (members > 0.0))[:, :, None, :]).reshape(-1, paces.shape[1], k)
+    volume = np.log((_STEPS[1] - _STEPS[0]) * widths / _RANGE).sum(axis=1)
+    prior = np.log(1.0 - _FIRM) + volume - _HASTE * np.log(_PACES) - np.log(np.sum(_PACES**-_HASTE))
+    freedom = np.trace(whites @ shares, axis1=1, axis2=2) / k
+    return (
+        np.concatenate([total[None], np.repeat(whites, len(offsets), axis=0)]),
+        np.concatenate([np.zeros((1, *play.shape[1:])), play]),
+        np.concatenate([[np.log(_FIRM)], np.repeat(prior, len(offsets))]),
+        np.concatenate([[left], np.repeat(freedom, len(offsets))]),
+    )
+
+
+def _members(groups: tuple[slice, ...]) -> Array:
+    """Matrix (g, k) that takes the mean over the channels of each group."""
+    members = np.zeros((len(groups), max(group.stop for group in groups)))
+    for row, group in zip(members, groups, strict=True):
+        row[group] = 1.0 / (group.stop - group.start)
+    return members
 
 
 def _mixed(whites: Array, play: Array) -> Array:
@@ -93,19 +131,6 @@ def _mixed(whites: Array, play: Array) -> Array:
     mixed = np.broadcast_to(whites[:, None], (*play.shape, k)).copy()
     mixed[..., np.arange(k), np.arange(k)] += play
     return mixed
-
-
-def _whites(whites: Array, play: Array, powers: Array, counts: Array, left: float) -> tuple[Array, Array]:
-    """White noise (m, k, k) that all waves expect beside each play, and from how many waves (m,) it is known.
-
-    One step of expectation and maximisation: the start, from the fast half of the waves, is near.
-    """
-    k = play.shape[2]
-    share = whites[:, None] @ np.linalg.inv(_mixed(whites, play))
-    shares = np.einsum("b,mbij->mij", counts, share)
-    explained = (share @ powers @ np.swapaxes(share, 2, 3)).sum(axis=1)
-    renewed = (explained + counts.sum() * whites - shares @ whites) / left
-    return renewed + FLOOR**2 * np.eye(k), np.trace(shares, axis1=1, axis2=2) / k
 
 
 def _products(rows: Array, others: Array, first: NDArray[np.int64]) -> Array:

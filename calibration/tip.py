@@ -38,7 +38,7 @@ class TipLimits:
     max_wander: float = 0.002
     """Pivoting: slow movement of the tip (rms along its worst direction), above which it left its place."""
     max_trend: float = 0.002
-    """Movement from the first to the last quarter of a take: play comes back, a slip does not."""
+    """Movement over a whole take: play comes back, a slip does not."""
     max_trend_turn: float = float(np.radians(1.5))
     """Likewise the tilt of the axis."""
     max_hold_shift: float = 0.002

@@ -140,9 +140,9 @@ def _slow(estimate: Estimate[Hinge]) -> tuple[float, float]:
 
 
 def _trend(estimate: Estimate[Hinge]) -> tuple[float, float]:
-    """Tilt (rad) and shift (m) from the first to the last quarter of the take, at the grip."""
-    moved = _at_grip(estimate) @ trend(estimate)
-    return float(np.linalg.norm(moved[:2])), float(np.linalg.norm(moved[2:]))
+    """Tilt (rad) and shift (m) over the whole take, at the grip."""
+    moved = trend(estimate) @ _at_grip(estimate).T
+    return float(np.linalg.norm(moved[:, :2], axis=1).max()), float(np.linalg.norm(moved[:, 2:], axis=1).max())
 
 
 def _at_grip(estimate: Estimate[Hinge]) -> Array:
