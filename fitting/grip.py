@@ -90,11 +90,12 @@ def _tried(
         return None
     if share >= _WHOLE:
         on_circle = followed
-    part = Part(take, pose.noise, on_circle, followed)
+    part = Part(take, pose.noise, on_circle, followed, np.zeros(len(take), dtype=bool))
     motion = _consistent(take, pose, followed)
     joint = fit_joint(ROTARY, motion, [part], noise)
     used = joint.parts[0].orientations
-    if used.sum() < 6 or _wanders(joint.residuals[0][:, 3:], used):
+    left = used.sum() / max(joint.parts[0].positions.sum(), 1)
+    if left < _LITTLE or used.sum() < 6 or _wanders(joint.residuals[0][:, 3:], used):
         return None
     whole = share >= _WHOLE
     if isinstance(circle, CircleFit):
@@ -133,7 +134,7 @@ def _loose(take: Take, circle: CircleFit | FitFailure, pose: Agreement | None) -
     noise = Noise(circle.noise, pose.noise.orientation if pose else 1.0)
     return Gripped(
         Motion(circle.axis, circle.center, (Start(R0, p0, q),)),
-        Part(take, noise, circle.inliers.copy(), np.zeros(len(take), dtype=bool)),
+        Part(take, noise, circle.inliers.copy(), *np.zeros((2, len(take)), dtype=bool)),
         "loose",
         circle,
         None,

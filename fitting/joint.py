@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fitting.agreement import Noise, freedoms, weighed
-from fitting.motion import FARTHEST, Kind, Motion, Solution, Start, Take, measured, solve
+from fitting.agreement import Noise, freedoms, moving_poses, weighed
+from fitting.motion import FARTHEST, ROTARY, Kind, Motion, Solution, Start, Take, measured, solve
 from fitting.noise import chi2_quantile
 from fitting.ransac import GATE
 from fitting.result import Mask
@@ -25,6 +25,10 @@ _ALIKE = 1.5
 _TURNED = 4.0
 """Variance of the angles, in variances of their noise, from which there was a turn. Below it the noise of the angles
 themselves would pass for one."""
+_FAR = 0.05
+"""Metres along the axis beyond which a sample has not strayed but is somewhere else."""
+_FEW = 0.05
+"""Strayed samples, for each good one, below which they are not worth asking."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +39,15 @@ class Part:
     noise: Noise
     positions: Mask
     orientations: Mask
+    strayed: Mask
+    """Positions that left the path along the axis: how far they are from the axis still counts."""
 
 
 def absent(take: Take) -> tuple[Start, Part]:
     """A take that says nothing about the joint: it stays in the results, with none of its samples used."""
     none = np.zeros(len(take), dtype=bool)
-    return Start(take.R[0], take.p[0], np.zeros((len(take), 2))), Part(take, Noise(1.0, 1.0), none, none.copy())
+    start = Start(take.R[0], take.p[0], np.zeros((len(take), 2)))
+    return start, Part(take, Noise(1.0, 1.0), none, none.copy(), none.copy())
 
 
 @dataclass(frozen=True)
@@ -66,12 +73,15 @@ class Joint:
         return np.concatenate([part.positions for part in self.parts])
 
 
-def fit_joint(kind: Kind, motion: Motion, parts: list[Part], given: float | None) -> Joint:
-    """Refit all takes together: leave out bursts, refit, score again, refit, with correlated noise weighed down."""
+def fit_joint(kind: Kind, motion: Motion, parts: list[Part], given: float | None, *, settled: bool = False) -> Joint:
+    """Refit all takes together: leave out bursts, refit, score again, refit, with correlated noise weighed down.
+
+    settled: who agrees is known already.
+    """
     allowed = [(part.positions, part.orientations) for part in parts]
     white = ((1.0, 1.0),) * len(parts)
     solution = _solved(kind, motion, parts, white, 4)
-    for _ in range(2):
+    for _ in range(0 if settled else 2):
         before = parts
         parts = [_rescored(kind, solution, k, part, allowed[k], given) for k, part in enumerate(parts)]
         solution = _solved(kind, solution.motion, parts, white, 6)
@@ -81,6 +91,9 @@ def fit_joint(kind: Kind, motion: Motion, parts: list[Part], given: float | None
         _with_noise(kind, solution.motion, part, e, given) for part, e in zip(parts, solution.residuals, strict=True)
     ]
     solution = replace(solution, motion=_beside_data(solution.motion, parts))
+    if kind == ROTARY:
+        motion, parts = _with_strayed(solution.motion, parts)
+        solution = _solved(kind, motion, parts, white, 6) if any(part.strayed.any() for part in parts) else solution
     uncertain = _uncertain(kind, solution, parts, white, given)
     times = uncertain.slowness
     if max(map(max, times)) > _ALIKE * min(map(min, times)):
@@ -91,14 +104,16 @@ def fit_joint(kind: Kind, motion: Motion, parts: list[Part], given: float | None
 
 def _weights(parts: list[Part], times: Times) -> tuple[list[Array], list[Array]]:
     """Inverse variances (n,) of the positions and orientations of each take, slow ones weighed down."""
-    return (
-        [part.positions / (part.noise.position**2 * t[0]) for part, t in zip(parts, times, strict=True)],
-        [part.orientations / (part.noise.orientation**2 * t[1]) for part, t in zip(parts, times, strict=True)],
-    )
+    wp, wo = [], []
+    for part, (position, orientation) in zip(parts, times, strict=True):
+        wp.append((part.positions | part.strayed) / (part.noise.position**2 * position))
+        wo.append(part.orientations / (part.noise.orientation**2 * orientation))
+    return wp, wo
 
 
 def _solved(kind: Kind, motion: Motion, parts: list[Part], times: Times, steps: int) -> Solution:
-    return solve(kind, motion, [part.take for part in parts], *_weights(parts, times), steps)
+    strayed = [part.strayed for part in parts]
+    return solve(kind, motion, [part.take for part in parts], *_weights(parts, times), steps, strayed)
 
 
 def _uncertain(kind: Kind, solution: Solution, parts: list[Part], times: Times, given: float | None) -> "Uncertainty":
@@ -110,7 +125,29 @@ def _uncertain(kind: Kind, solution: Solution, parts: list[Part], times: Times, 
             (given / _with_noise(kind, solution.motion, part, e, None).noise.position) ** 2
             for part, e in zip(parts, solution.residuals, strict=True)
         ]
-    return uncertainty(kind, solution, [part.take for part in parts], *_weights(parts, times), scale)
+    strayed = [part.strayed for part in parts]
+    return uncertainty(kind, solution, [part.take for part in parts], *_weights(parts, times), strayed, scale)
+
+
+def _with_strayed(motion: Motion, parts: list[Part]) -> tuple[Motion, list[Part]]:
+    """Find samples that left a rotary joint's path along its axis only, and where they are on it."""
+    starts, found = [], []
+    for start, part in zip(motion.starts, parts, strict=True):
+        arm, arms = start.p0 - motion.center, part.take.p - motion.center
+        rises = (arms - arm) @ motion.axis
+        radius = np.linalg.norm(arm - (arm @ motion.axis) * motion.axis)
+        off = np.linalg.norm(np.cross(motion.axis, arms), axis=1) - radius
+        gate = np.sqrt(chi2_quantile(1, GATE)) * part.noise.position
+        strayed = (np.abs(off) <= gate) & (np.abs(rises) < _FAR) & ~part.positions
+        if strayed.sum() >= _FEW * part.positions.sum():
+            strayed &= moving_poses(part.take)
+        if strayed.sum() < _FEW * part.positions.sum():
+            strayed[:] = False
+        turned = measured(ROTARY, part.take, motion.axis, motion.center, start.R0, start.p0, by="position")
+        q = np.where(strayed[:, None], np.stack([turned[:, 0], rises], axis=1), start.q)
+        starts.append(replace(start, q=q))
+        found.append(replace(part, strayed=strayed))
+    return replace(motion, starts=tuple(starts)), found
 
 
 def _same(old: Part, new: Part) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fitting.columns import PITCH, PLACE, SHIFT, TILT, TURN
+from fitting.result import Mask
 from fitting.se3 import Array
 
 FARTHEST = 1.0
@@ -109,8 +110,19 @@ def measured(kind: Kind, take: Take, axis: Array, center: Array, R0: Array, p0: 
     return q
 
 
-def solve(kind: Kind, motion: Motion, takes: list[Take], wp: list[Array], wo: list[Array], steps: int) -> Solution:
-    """Levenberg–Marquardt on all takes; wp, wo: inverse variances (n,) of positions (m) and orientations (rad)."""
+def solve(
+    kind: Kind,
+    motion: Motion,
+    takes: list[Take],
+    wp: list[Array],
+    wo: list[Array],
+    steps: int,
+    strayed: list[Mask] | None = None,
+) -> Solution:
+    """Levenberg–Marquardt on all takes; wp, wo: inverse variances (n,) of positions (m) and orientations (rad).
+
+    strayed: samples (n,) of each take that may have slid along the axis, whatever the joint does.
+    """
     from fitting.motion_solver import solve_takes
 
     offsets = np.cumsum([0, *map(len, takes)])
@@ -129,7 +141,7 @@ def solve(kind: Kind, motion: Motion, takes: list[Take], wp: list[Array], wo: li
         _joined(wp),
         _joined(wo),
         kind.turns,
-        kind.slides,
+        np.full(len(p), kind.slides) if strayed is None or kind.slides else np.concatenate(strayed),
         kind.shared,
         kind.own,
         p.mean(axis=0),

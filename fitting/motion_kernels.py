@@ -25,7 +25,7 @@ def linearised(  # noqa: C901
     center: Array,
     pitch: float,
     turns: bool,
-    slides: bool,
+    slides: Mask,
     R0: Array,
     p0: Array,
     R: Array,
@@ -42,12 +42,12 @@ def linearised(  # noqa: C901
 ) -> float:
     """Cost of one take; its Gauss–Newton matrix H (11, 11), gradient g (11,) and residuals (n, 6) are filled in.
 
-    frame: (3, 3) columns basis[0], basis[1], axis; q: (n, 2) θ and s, improved in place by one Newton step;
-    wp, wo: (n,) inverse variances of position (m) and orientation (rad), zero for what is not used; active: (11,)
-    columns that are wanted. blocks (b, 6, 13), unless b is zero: gets the sums over blocks of time of the
-    derivatives and, in the last columns, of the residuals and their squares, all in units of the noise, by the channels
-    of ``_collect``;
-    information (6, 11, 11): the sums of products of the derivatives by these channels, lower triangles.
+    frame: (3, 3) columns basis[0], basis[1], axis; slides: (n,) samples that may slide along the axis; q: (n, 2) θ and
+    s, improved in place by one Newton step; wp, wo: (n,) inverse variances of position (m) and orientation (rad), zero
+    for what is not used; active: (11,) columns that are wanted. blocks (b, 6, 13), unless b is zero: gets the sums over
+    blocks of time of the derivatives and, in the last columns, of the residuals and their squares, all in units of the
+    noise, by the channels of ``_collect``; information (6, 11, 11): the sums of products of the derivatives by these
+    channels, lower triangles.
     """
     H[:] = 0.0
     g[:] = 0.0
@@ -73,13 +73,13 @@ def linearised(  # noqa: C901
             _rotation_residual(R[i], model, e)
             if attempt == 1 or unused:
                 break
-            _latent_columns(a, arm, pitch, turns, slides, root_p, root_o, L)
+            _latent_columns(a, arm, pitch, turns, slides[i], root_p, root_o, L)
             _newton(L, e, root_p, root_o, q[i])
         for k in range(6):
             residuals[i, k] = e[k]
         if unused:
             continue
-        _latent_columns(a, arm, pitch, turns, slides, root_p, root_o, L)
+        _latent_columns(a, arm, pitch, turns, slides[i], root_p, root_o, L)
         _product(A, frame, moved)
         _columns(frame, moved, arm, q[i, 0], slide, root_p, root_o, J)
         for k in range(3):

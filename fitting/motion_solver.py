@@ -31,7 +31,7 @@ def solve_takes(
     wp: Array,
     wo: Array,
     turns: bool,
-    slides: bool,
+    slides: Mask,
     shared: Places,
     own: Places,
     middle: Array,
@@ -94,7 +94,7 @@ def _system(
     wp: Array,
     wo: Array,
     turns: bool,
-    slides: bool,
+    slides: Mask,
     middle: Array,
     farthest: float,
     active: Mask,
@@ -108,7 +108,7 @@ def _system(
     for k in range(R0.shape[0]):
         own = slice(offsets[k], offsets[k + 1])
         cost += linearised(
-            frame, center, pitch, turns, slides, R0[k], p0[k], R[own], p[own], q[own], wp[own], wo[own],
+            frame, center, pitch, turns, slides[own], R0[k], p0[k], R[own], p[own], q[own], wp[own], wo[own],
             active, H[k], g[k], residuals[own], none, nothing,
         )  # fmt: skip
     # Where nothing turns, the axis is at least within reach of the data: without this it would wander off.

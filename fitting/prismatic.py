@@ -10,7 +10,8 @@ from fitting.line import LineFit, fit_line
 from fitting.noise import chi2_median
 from fitting.result import FitFailure, frozen
 from fitting.rigid import mean_rotation
-from fitting.se3 import Array, rotation_log
+from fitting.se3 import Array, complete_axis, rotation_log
+from fitting.slips import calm_direction
 
 _CONSTANT = np.radians(1.0)
 """Radians: a hand turns a gripper by about so much on a drawer that does not turn at all."""
@@ -40,13 +41,15 @@ def fit_prismatic(
     takes = checks.as_pose_takes(poses)
     if isinstance(takes, FitFailure):
         return takes
-    line = fit_line([take[:, :3, 3] for take in takes], noise, rng)
+    points = [take[:, :3, 3] for take in takes]
+    line = fit_line(points, noise, rng)
     if isinstance(line, FitFailure):
         return line
-    place, rotations, means, spreads, deviations = 0, [], [], [], []
-    for take in takes:
-        used = line.inliers[place : place + len(take)]
-        place += len(take)
+    inliers = np.split(line.inliers, np.cumsum([len(take) for take in takes])[:-1])
+    direction = calm_direction(points, inliers, line.direction)
+    along = [(p - p[used].mean(axis=0)) @ direction for p, used in zip(points, inliers, strict=True)]
+    rotations, means, spreads, deviations = [], [], [], []
+    for take, used in zip(takes, inliers, strict=True):
         mean, vectors = _about_mean(take[used, :3, :3])
         means.append(mean)
         change, spread = _slow(vectors)
@@ -58,11 +61,11 @@ def fit_prismatic(
         inliers=line.inliers,
         rms=line.rms,
         noise=line.noise,
-        basis=line.basis,
+        basis=frozen(complete_axis(direction)[:, :2].T),
         covariance=line.covariance,
         point=line.point,
-        direction=line.direction,
-        coordinates=line.coordinates,
+        direction=frozen(direction),
+        coordinates=frozen(np.concatenate(along)),
         orientation_constant=bool(rotation <= max(_CONSTANT, 5.0 * max(spreads))),
         rotation=rotation,
         orientation_noise=min(deviations),

@@ -74,7 +74,11 @@ def fit_rotary(
         return next(one for one in tried if isinstance(one, FitFailure))
     if len(takes) == 1:
         alone = found[0]
-        return _from_circle(alone, checked[0]) if alone.joint is None else _described(alone.joint, alone.grip)
+        if alone.joint is not None:
+            return _described(alone.joint, alone.grip)
+        joint = fit_joint(ROTARY, alone.motion, [alone.part], noise, settled=True)
+        strayed = _described(joint, "loose") if joint.parts[0].strayed.any() else None
+        return strayed or _from_circle(alone, checked[0])
     best = min(found, key=lambda one: one.uncertainty)
     # A take that shows nothing by itself does not spoil the others.
     pieces = [

@@ -8,6 +8,7 @@ from fitting.columns import PITCH, SHIFT, SIZE
 from fitting.dense import completed, inverted
 from fitting.motion import FARTHEST, Kind, Solution, Take
 from fitting.motion_kernels import linearised
+from fitting.result import Mask
 from fitting.se3 import Array
 from fitting.spectrum import Scores, blocks_of, spread
 
@@ -29,15 +30,21 @@ class Uncertainty:
 
 
 def uncertainty(
-    kind: Kind, solution: Solution, takes: list[Take], wp: list[Array], wo: list[Array], scale: list[float]
+    kind: Kind,
+    solution: Solution,
+    takes: list[Take],
+    wp: list[Array],
+    wo: list[Array],
+    strayed: list[Mask],
+    scale: list[float],
 ) -> Uncertainty:
-    """Covariance of a solution for the weights wp, wo (n,) of each take that it was made with.
+    """Covariance of a solution for the weights wp, wo (n,) of each take, and who strayed, that it was made with.
 
     scale: variance of each take's positions, over that which its residuals show.
     """
     shared, own = kind.shared, kind.own
     size = len(shared)
-    pieces = [_linear(kind, solution, k, take, wp[k], wo[k]) for k, take in enumerate(takes)]
+    pieces = [_linear(kind, solution, k, take, wp[k], wo[k], strayed[k]) for k, take in enumerate(takes)]
     # What is known without data: an axis is within reach, a tilt within a radian, a pitch within a metre per radian.
     prior = np.diag([FARTHEST**-2 if SHIFT <= c < PITCH else 1.0 for c in shared.tolist()])
     total = prior.copy()
@@ -80,7 +87,7 @@ def _ratio(slow: Array, white: Array) -> float:
     return max(float(slow.sum() / white.sum()), _QUICKEST) if white.sum() > 0.0 else 1.0
 
 
-def _linear(kind: Kind, solution: Solution, k: int, take: Take, wp: Array, wo: Array) -> Scores:
+def _linear(kind: Kind, solution: Solution, k: int, take: Take, wp: Array, wo: Array, strayed: Mask) -> Scores:
     """The take's residuals and derivatives at the solution, summed in blocks of time."""
     motion = solution.motion
     start = motion.starts[k]
@@ -92,7 +99,7 @@ def _linear(kind: Kind, solution: Solution, k: int, take: Take, wp: Array, wo: A
         motion.center,
         motion.pitch,
         kind.turns,
-        kind.slides,
+        strayed | kind.slides,
         start.R0,
         start.p0,
         take.R,
