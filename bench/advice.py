@@ -1,6 +1,6 @@
 """Which advice each bad take of the simulated operator gets, how often a good one is blamed, and types found out.
 
-python -m bench.advice [CASES_PER_STYLE] [STYLE ...]
+python -m bench.advice [CASES_PER_STYLE] [STYLE ...] [--seed FIRST]
 
 Every case is a take of another seed, joint or handle through the real fit, with the calibration and the ancestors of
 a measurement with that seed. `matching` counts takes whose findings hold the advice for what was done wrong, `first`
@@ -8,7 +8,7 @@ those in which it is the first thing that the operator reads. `find out` is the 
 a given type whose type was named, with hinges and levers of 15° and more beside those of the objects.
 """
 
-import sys
+import argparse
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -59,9 +59,9 @@ def show_types(measured: list[Measured], count: int) -> None:
     print(f"find out   {count:5} {right:9.1%}  {dict(named)}", flush=True)
 
 
-def main(count: int, styles: list[str]) -> None:
+def main(count: int, styles: list[str], first: int) -> None:
     limits = QualityLimits()
-    seeds = range(1, 2 + count // 50)
+    seeds = range(first, first + 1 + count // 50)
     measured = [Measured(scene, seed) for seed in seeds for scene in SCENES]
     print(f"{'style':10} {'cases':>5} {'matching':>9} {'first':>7}  findings")
     for style in styles or MATCHING:
@@ -73,4 +73,9 @@ def main(count: int, styles: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200, sys.argv[2:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="?", type=int, default=200, help="cases of each style")
+    parser.add_argument("styles", nargs="*", help="styles, or `types`; all by default")
+    parser.add_argument("--seed", type=int, default=1, help="first seed")
+    asked = parser.parse_args()
+    main(asked.cases, asked.styles, asked.seed)

@@ -41,7 +41,7 @@ def along_the_record(recorded: ev.Event, again: ev.Event) -> tuple[ev.Event, str
     differs = f"{what}: recorded was '{_words(then)}', today it is '{_words(now)}'"
     if isinstance(recorded, ev.Failed) or type(again) is not type(recorded):
         return recorded, differs
-    return replace(again, verdict=recorded.verdict), differs  # type: ignore[call-arg]  # each of the three has one
+    return replace(again, verdict=recorded.verdict), differs
 
 
 def _said(event: ev.Event) -> Verdict:
