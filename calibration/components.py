@@ -3,7 +3,7 @@ tell.
 
 A held orientation errs by the noise of the sensor and by that of the cameras; the latter turns the weight
 and so acts across gravity only. Treating both as one would state the mass too carefully and the orientation
-too boldly.
+too boldly. A few holds hardly tell the proportion: each counts as much as it explains the residuals.
 """
 
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-_USUAL = float(np.radians(0.07)) ** 2
-"""Variance (rad²) of a body's orientation that cameras usually reach."""
-_TRUST = 10.0
-"""That figure counts as much as this many residuals: six holds alone cannot separate the two noises."""
+_USUAL = 0.4
+"""Variance by the cameras over that by the sensor, of the values across gravity, as it usually is."""
+_DECADES = 0.7
+"""Standard deviation of its decimal logarithm."""
+_PROPORTIONS = _USUAL * np.logspace(-2.0, 2.0, 17)
 _TINY = 1e-20
-_ROUNDS = 40
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,7 @@ class Solved:
 
 
 def solve_holds(design: Array, values: Array, turning: Array) -> Solved:
-    """Solve ``values = design · solution + noise`` and state the covariance under both noises.
-
-    The solution is that of plain least squares, which does not depend on the uncertain proportion. The
-    variances of both noises come from restricted maximum likelihood.
+    """Solve ``values = design · solution + noise``: the mean over all proportions of the two noises, and its spread.
 
     Parameters
     ----------
@@ -50,45 +47,26 @@ def solve_holds(design: Array, values: Array, turning: Array) -> Solved:
         (n, 3, 3) derivative of the values by a small rotation of the body.
     """
     n, _, p = design.shape
-    spread = _inverse(np.einsum("nkp,nkq->pq", design, design))
-    solution = spread @ np.einsum("nkp,nk->p", design, values)
-    residuals = values - design @ solution
-    freedom = max(3 * n - p, 3)
-    shapes = (np.broadcast_to(np.eye(3), (n, 3, 3)), turning @ np.swapaxes(turning, 1, 2))
-    variances = np.array([float(np.sum(residuals**2)) / freedom + _TINY, _USUAL])
-    for _ in range(_ROUNDS):
-        factors = _factors(design, residuals, shapes, variances)
-        variances = np.maximum(variances * factors, _TINY)
-        if np.max(np.abs(factors - 1.0)) < 1e-3:
-            break
-    mixed = _mixed(variances, shapes)
-    covariance = spread @ np.einsum("nkp,nkl,nlq->pq", design, mixed, design) @ spread
-    # The noise is estimated as well: the scale of a t-distribution becomes its covariance by ν / (ν - 2).
-    return Solved(solution, covariance * freedom / (freedom - 2), residuals)
-
-
-def _factors(design: Array, values: Array, shapes: tuple[Array, Array], variances: Array) -> Array:
-    """Factor by which each variance explains the values better; 1 where the likelihood is largest."""
-    inverse = np.linalg.inv(_mixed(variances, shapes))
+    shape = turning @ np.swapaxes(turning, 1, 2)
+    shape = shape / max(float(np.trace(shape, axis1=1, axis2=2).mean()) / 2.0, 1e-300)
+    inverse = np.linalg.inv(np.eye(3) + _PROPORTIONS[:, None, None, None] * shape)
     weighted = inverse @ design
-    spread = _inverse(np.einsum("nkp,nkq->pq", design, weighted))
-    rest = values - design @ (spread @ np.einsum("nkp,nk->p", weighted, values))
-    scores = np.einsum("nkl,nl->nk", inverse, rest)
-    factors = np.ones(2)
-    for c, (shape, trust) in enumerate(zip(shapes, (0.0, _TRUST), strict=True)):
-        found = np.einsum("nk,nkl,nl->", scores, shape, scores)
-        inner = np.einsum("nkp,nkl,nlq->pq", weighted, shape, weighted)
-        expected = np.einsum("nkl,nlk->", inverse, shape) - np.sum(spread * inner)
-        found, expected = found + trust * _USUAL / variances[c] ** 2, expected + trust / variances[c]
-        factors[c] = np.clip(found / max(float(expected), 1e-300), 0.05, 20.0)
-    return factors
-
-
-def _mixed(variances: Array, shapes: tuple[Array, Array]) -> Array:
-    return np.asarray(variances[0] * shapes[0] + variances[1] * shapes[1])
-
-
-def _inverse(information: Array) -> Array:
-    """Inverse of an information matrix whose parameters have different units."""
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(information), 1e-300))
-    return np.asarray(scale[:, None] * np.linalg.inv(information * np.outer(scale, scale)) * scale)
+    information = np.einsum("nkp,mnkq->mpq", design, weighted)
+    scale = 1.0 / np.sqrt(np.maximum(np.diagonal(information, axis1=1, axis2=2), 1e-300))
+    both = scale[:, :, None] * scale[:, None, :]
+    spreads = both * np.linalg.inv(information * both)
+    solutions = np.einsum("mpq,mnkq,nk->mp", spreads, weighted, values)
+    rest = values - np.einsum("nkp,mp->mnk", design, solutions)
+    squares = np.einsum("mnk,mnkl,mnl->m", rest, inverse, rest) + _TINY
+    freedom = max(3 * n - p, 3)
+    # Restricted likelihood, with the size of the noise integrated out.
+    belief = 0.5 * (np.linalg.slogdet(inverse)[1].sum(axis=1) + np.linalg.slogdet(spreads / both)[1])
+    belief = belief + np.log(scale).sum(axis=1) - 0.5 * freedom * np.log(squares)
+    belief = belief - 0.5 * (np.log10(_PROPORTIONS / _USUAL) / _DECADES) ** 2
+    weights = np.exp(belief - belief.max())
+    weights = weights / weights.sum()
+    solution = weights @ solutions
+    apart = solutions - solution
+    # The scale of a t-distribution becomes its covariance by ν / (ν - 2).
+    covariance = np.tensordot(weights * squares / (freedom - 2), spreads, 1) + (apart * weights[:, None]).T @ apart
+    return Solved(solution, covariance, values - design @ solution)

@@ -24,8 +24,8 @@ _FIRM = 0.9
 _PACES = np.array([2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
 """Samples after which play has forgotten where it was: at 120 Hz, up to half a second. What is slower than that looks
 like another grip."""
-_HASTE = 0.5
-"""Power of the pace by which slower play is less expected."""
+_HASTE = 1.0
+"""Power of the pace by which slower play is less expected: hands are rather quick."""
 _SMALLEST = 0.01
 """Variance of play over that of the cameras, below which there is none to speak of."""
 _RANGE = 10.0
