@@ -35,8 +35,8 @@ clean:
 	$(PYTHON) -m venv .venv
 	@touch $@
 
-# Compiles the fitters' inner loops once, so that nobody waits for it later.
-WARM_UP := $(BIN)/python -c "import fitting; fitting.warm_up()"
+# Compiles modules and the fitters' inner loops once, so that nobody waits for it later.
+WARM_UP := $(BIN)/python -m compileall -q $(PACKAGES) && $(BIN)/python -c "import fitting; fitting.warm_up()"
 
 .venv/ready: pyproject.toml constraints.txt | .venv/python
 	@echo "Installing ident into .venv (once) ..."
