@@ -5,12 +5,14 @@ import sys
 
 BENCHES = (
     ("bench.fitting", "accuracy against the limit, time against peers"),
+    ("bench.honesty", "whether covariances are true"),
     ("bench.natnet", "decoding against public NatNet clients"),
     ("bench.netft", "our RDT client against pynetft"),
     ("bench.tree_speed", "forward kinematics against pinocchio and yourdfpy"),
     ("bench.sessions_replay", "replay against real time"),
     ("bench.sessions_refit", "refitting an archive with one and two workers"),
     ("bench.calibration_promises", "accuracy, honesty and refusals of the calibrations"),
+    ("bench.reducer", "the workflow under random events"),
     ("bench.advice", "advice on good and bad takes"),
 )
 
