@@ -8,7 +8,7 @@ import numpy as np
 
 from fitting import fit_circle, fit_line
 from fitting.se3 import Array
-from fitting.source_method import THRESHOLD, source_circle, source_line
+from ident.study import source_method as source
 
 Axis = tuple[Array, Array] | None
 """A point and a unit direction, or nothing."""
@@ -38,19 +38,23 @@ def line_peers() -> dict[str, Peer]:
     }
 
 
+THRESHOLD = 2e-3
+"""Metres: what the peers are told to take for an inlier."""
+
+
 def _ours(points: Array, seed: int) -> Axis:
     fit = fit_circle(points, rng=seed)
     return (fit.center, fit.axis) if fit else None
 
 
 def _source(points: Array, seed: int) -> Axis:
-    fit = source_circle(points, rng=seed)
-    return fit.center, fit.axis
+    fit = source.fit_circle(points, np.random.default_rng(seed))
+    return fit.point, fit.direction
 
 
 def _plain(points: Array, seed: int) -> Axis:
-    fit = source_circle(points, robust=False, rng=seed)
-    return fit.center, fit.axis
+    fit = source.fit_circle(points, np.random.default_rng(seed), robust=False)
+    return fit.point, fit.direction
 
 
 class Circle3D:
@@ -151,7 +155,7 @@ def _ours_line(points: Array, seed: int) -> Axis:
 
 
 def _source_line(points: Array, seed: int) -> Axis:
-    fit = source_line(points, rng=seed)
+    fit = source.fit_line(points, np.random.default_rng(seed))
     return fit.point, fit.direction
 
 
