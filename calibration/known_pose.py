@@ -42,8 +42,7 @@ def tip_by_known_pose(
     estimate = fit_rest(samples)
     lost = longest_run(~estimate.inliers) / len(taken)
     share = float(np.mean(estimate.inliers))
-    moved = drift(estimate)
-    shift, turn = float(np.linalg.norm(moved[:3])), float(np.linalg.norm(moved[3:]))
+    shift, turn = (float(moved) for moved in drift(estimate))
     if (
         shift > limits.max_hold_shift
         or turn > limits.max_hold_turn

@@ -78,7 +78,7 @@ def probe_point(
     if len(taken) < limits.min_samples:
         return _too_few(len(taken), limits)
     estimate = fit_rest(se3.transform(taken, tip.offset))
-    moved = float(np.linalg.norm(drift(estimate)))
+    moved = float(drift(estimate)[0])
     if moved > limits.max_drift or np.mean(estimate.inliers) < 0.6:
         return CalibrationFailure(
             "moved",
@@ -145,8 +145,7 @@ def register_by_body(
         return _too_few(len(taken), limits)
     middle, samples = deviations(taken)
     estimate = fit_rest(samples)
-    moved = drift(estimate)
-    shift, turn = float(np.linalg.norm(moved[:3])), float(np.linalg.norm(moved[3:]))
+    shift, turn = (float(moved) for moved in drift(estimate))
     if shift > limits.max_drift or turn > limits.max_turn or np.mean(estimate.inliers) < 0.6:
         return CalibrationFailure(
             "moved",

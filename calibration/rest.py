@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.estimate import Estimate, Mask, refine
+from calibration.estimate import Estimate, refine
 from fitting import se3
 
 Array = NDArray[np.float64]
@@ -44,17 +44,13 @@ def fit_rest(samples: Array) -> Estimate[Rest]:
 
 
 def drift(estimate: Estimate[Rest]) -> Array:
-    """Largest deviation (k,) of the samples from their mean, smoothed over an eighth of the take."""
-    return wander(estimate.model.samples, estimate.inliers)
-
-
-def wander(samples: Array, good: Mask) -> Array:
-    """Largest smoothed deviation (k,) of good samples (n, k) from their mean."""
+    """Largest deviation of the good samples from their mean, smoothed over an eighth of the take: how far the shift
+    and, where there is one, the rotation came."""
     from scipy.ndimage import uniform_filter1d  # here, since every command would wait for it
 
-    kept = samples[good]
+    kept = estimate.model.samples[estimate.inliers]
     smooth = uniform_filter1d(kept - kept.mean(axis=0), max(len(kept) // 8, 1), axis=0, mode="nearest")
-    return np.asarray(np.abs(smooth).max(axis=0))
+    return np.array([np.linalg.norm(smooth[:, group], axis=1).max() for group in estimate.model.groups])
 
 
 def deviations(frames: Array) -> tuple[Array, Array]:
