@@ -84,7 +84,16 @@ def source_digest() -> str:
     for path in sorted(p for name in MEASURED for p in (root / name).rglob("*") if p.suffix in (".py", ".toml")):
         if path.parent.name != "study" or path.name not in REPORTING:
             digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
-    for name in ("identify.py", "takes.py", "truth.py", "simulated.py"):
+    for name in (
+        "identify.py",
+        "likeliest.py",
+        "observing.py",
+        "habits.py",
+        "systematic.py",
+        "takes.py",
+        "truth.py",
+        "simulated.py",
+    ):
         digest.update((root / "ident" / name).read_bytes())
     return digest.hexdigest()[:12]
 
