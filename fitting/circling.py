@@ -16,11 +16,12 @@ from fitting.result import FitFailure
 from fitting.se3 import Array, complete_axis
 
 _LEAST = 12
-_MOST = 250
+_MOST = 150
 """Poses of a take that are looked at, evenly spread over it."""
 _REACH_M = 0.3
 """How far the point tends to be from the body's origin: settles what the takes leave open."""
-_ROUNDS = 30
+_FIRST, _KEPT, _ROUNDS = 6, 1, 30
+"""Rounds from each start, how many of the ends are followed, and rounds with those."""
 _SETTLED = 1e-7
 _LEAST_SCALE_M = 1e-5
 _ANNEALED = 0.7
@@ -67,10 +68,11 @@ def circling_point(poses: Any) -> Array | FitFailure:
     number = np.repeat(np.arange(len(thinned)), [len(take) for take in thinned])
     seen = _Poses(every[:, :3, :3], every[:, :3, 3], number)
     starts = [_plain_circles(seen, offset) for offset in _offsets()]
-    found = [_settled(seen, start) for start in starts if start is not None]
-    if not found:
+    tried = [_settled(seen, start, _FIRST) for start in starts if start is not None]
+    if not tried:
         return FitFailure("The poses show no circle. Turn the joint further.")
-    return min(found, key=lambda circles: _cost(seen, circles)).offset
+    best = sorted(tried, key=lambda circles: _cost(seen, circles))[:_KEPT]
+    return min((_settled(seen, start, _ROUNDS) for start in best), key=lambda circles: _cost(seen, circles)).offset
 
 
 def _offsets() -> list[Array]:
@@ -97,10 +99,10 @@ def _plain_circles(seen: _Poses, offset: Array) -> _Circles | None:
     return _Circles(rows[2], center, height, radius, offset)
 
 
-def _settled(seen: _Poses, circles: _Circles) -> _Circles:
+def _settled(seen: _Poses, circles: _Circles, rounds: int) -> _Circles:
     """Minimise a redescending cost of the distances, its scale brought down to that of the residuals."""
     scale, damping = np.inf, 1e-3
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         residuals, jacobian, basis = _linearised(seen, circles)
         own = max(1.4826 * float(np.median(np.abs(residuals))), _LEAST_SCALE_M)
         scale = max(min(_START_SCALES * own, _ANNEALED * scale), own)
