@@ -1,6 +1,7 @@
 """One measurement with everything it needs: clock, session, rig, runner. Always closed in the right order."""
 
 import gc
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +19,9 @@ from ident.runner import Runner
 from ident.takes import TakeData
 from ident.workflow.state import State
 from sessions import Recorder, open_session
+
+TURN_S = 0.001
+"""Seconds after which a busy thread lets another one run."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ def measurement(setup: Setup, on_change: Callable[[State], None]) -> Iterator[Me
     prepare_folder(setup.session.parent)
     # Loading the compiled loops holds up every thread: before the devices stream, not during the first take.
     warm_up()
-    with _nothing_old_searched_for_garbage(), _opened(setup, on_change) as opened:
+    with _nothing_old_searched_for_garbage(), _threads_take_turns_quickly(), _opened(setup, on_change) as opened:
         yield opened
 
 
@@ -67,6 +71,17 @@ def _nothing_old_searched_for_garbage() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
+
+
+@contextmanager
+def _threads_take_turns_quickly() -> Iterator[None]:
+    """Let a key that was pressed wait one millisecond instead of five for each thread that is busy."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(TURN_S)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 @contextmanager
