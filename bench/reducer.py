@@ -52,7 +52,7 @@ def main(sequences: int, seed: int) -> int:
         try:
             one_sequence(luck, tally)
         except Exception as error:
-            print(f"sequence {number} of seed {seed}: {error!r}\n" + "\n".join(map(str, getattr(error, "log", ()))))
+            error.add_note(f"in sequence {number} of seed {seed}")
             raise
         if (number + 1) % 10_000 == 0:
             print(f"{number + 1} sequences, {tally['events']} events, {time.monotonic() - began:.0f} s", flush=True)
@@ -87,7 +87,7 @@ def one_sequence(luck: random.Random, tally: Counter[str]) -> None:
         check_way_back(state)
         check_way_forward(state)
     except Exception as error:
-        error.log = log  # type: ignore[attr-defined]
+        error.add_note("\n".join(map(str, log)))
         raise
 
 

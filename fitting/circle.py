@@ -15,7 +15,7 @@ from fitting import checks, ransac
 from fitting.ransac import Consensus, consensus
 from fitting.result import AxisFit, FitFailure, Mask, frozen
 from fitting.se3 import Array
-from fitting.segments import Pace, suspects
+from fitting.segments import Pace
 from fitting.spectrum import Scores, blocks_of, spread
 
 _LEAST = 6
@@ -122,17 +122,14 @@ def circle_consensus(data: Array, noise: float | None, rng: np.random.Generator)
 def _settled(data: Array, found: Consensus, noise: float | None, allowed: Mask) -> Consensus:
     """Leave out bursts and samples away from the swept arc, refit, score again, until who is in no longer changes."""
     from fitting.circle_kernels import circle_distances, circle_offsets, circle_refined, circle_refined_anew
-    from fitting.kernels import extent, strays
+    from fitting.kernels import extent
 
     floor = ransac.smallest_noise(data)
     parameters, squares, used = found.parameters, found.squares, found.fitted
     for turn in range(_TURNS):
         scale = noise or ransac.rms_noise(squares, used, 2, _PARAMETERS, floor)
         inliers = (squares <= ransac.gate(scale, 2)) & allowed
-        keep = inliers & ~suspects(circle_offsets(parameters, data), inliers, scale)
-        keep &= ~strays(data, keep, 6.0 * scale)
-        if np.count_nonzero(keep) < _LEAST:
-            keep = inliers
+        keep = ransac.without_bursts(data, circle_offsets(parameters, data), inliers, scale, _LEAST)
         flat = turn == 0 and 0.125 * float(parameters[9]) * extent(data, keep) ** 2 < _FLAT * scale
         if not flat and ransac.steady(data, keep, used):
             break

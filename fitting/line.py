@@ -11,7 +11,7 @@ from fitting import checks, ransac
 from fitting.ransac import Consensus, consensus
 from fitting.result import AxisFit, FitFailure, Mask, frozen
 from fitting.se3 import Array
-from fitting.segments import Pace, suspects
+from fitting.segments import Pace
 from fitting.spectrum import Scores, blocks_of, spread
 
 _LEAST = 4
@@ -104,7 +104,6 @@ def _fit_take(data: Array, noise: float | None, rng: np.random.Generator) -> Con
 def _settled(data: Array, found: Consensus, noise: float | None, allowed: Mask) -> Consensus:
     """Leave out bursts, refit, and score again, until who is in no longer changes."""
     from fitting.dense import completed
-    from fitting.kernels import strays
     from fitting.line_kernels import line_distances, line_offsets, line_refined
 
     floor = ransac.smallest_noise(data)
@@ -113,10 +112,7 @@ def _settled(data: Array, found: Consensus, noise: float | None, allowed: Mask) 
         scale = noise or ransac.rms_noise(squares, used, Line.freedom, _PARAMETERS, floor)
         inliers = (squares <= ransac.gate(scale, Line.freedom)) & allowed
         offsets = line_offsets(parameters[:3], completed(parameters[3:]), data)
-        keep = inliers & ~suspects(offsets[:2], inliers, scale)
-        keep &= ~strays(data, keep, 6.0 * scale)
-        if np.count_nonzero(keep) < _LEAST:
-            keep = inliers
+        keep = ransac.without_bursts(data, offsets[:2], inliers, scale, _LEAST)
         if ransac.steady(data, keep, used):
             break
         used = keep

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fitting.noise import chi2_median, chi2_quantile, truncated_mean
 from fitting.result import FitFailure, Mask
 from fitting.se3 import Array
-from fitting.segments import Pace
+from fitting.segments import Pace, suspects
 
 HYPOTHESES = 160
 SUBSET = 180
@@ -33,6 +33,8 @@ _CROWD = 0.5
 WIDER = 1.5
 GATE = 0.999
 """Probability with which a good sample stays inside the gate."""
+_ASTRAY = 6.0
+"""Distance from the neighbours, in noises, from which a single sample may be a stray."""
 _STEADY = 500
 """Who is in counts as settled when not more than one sample in so many changes."""
 _WEIGHTY = 1.1
@@ -160,6 +162,18 @@ def steady(data: Array, keep: Mask, used: Mask) -> bool:
     from fitting.kernels import changes, extent
 
     return changes(keep, used) <= len(keep) // _STEADY and extent(data, used) <= _WEIGHTY * extent(data, keep)
+
+
+def without_bursts(data: Array, offsets: Array, inliers: Mask, scale: float, least: int) -> Mask:
+    """Inliers (n,) that are neither in a burst of slow excursions nor strays; all of them where too few were left.
+
+    data: columns (3, n) in metres; offsets: (k, n) from the model, metres; scale: noise (m); least: samples to keep.
+    """
+    from fitting.kernels import strays
+
+    keep = inliers & ~suspects(offsets, inliers, scale)
+    keep &= ~strays(data, keep, _ASTRAY * scale)
+    return keep if np.count_nonzero(keep) >= least else inliers
 
 
 def rms_noise(squares: Array, inliers: Mask, freedom: int, parameters: int, floor: float) -> float:
