@@ -1,9 +1,10 @@
 """`kill -9` at random moments of a demo: the session must come back at the same step, with every finished take.
 
-python -m bench.resume_kill [COUNT] [SPEED]
+python -m bench.resume_kill [COUNT] [SPEED] [SEED]
 
 The demo writes down each state before its operator sees it. After the kill, `ident resume` is started on the
-session as a user would, and what it says is compared with the last state that was seen.
+session as a user would, and what it says is compared with the last state that was seen. Then the demo goes on from
+there, until it is killed again or ends: so sessions that were resumed before are killed too.
 """
 
 import json
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,8 @@ from ident.workflow.state import Phase, State
 ROOT = Path(__file__).parents[1]
 SCENES = ("door", "cabinet", "testbench")
 LIMIT_S = 0.5
+LATEST_S = 30.0
+"""Host seconds within which a kill comes; an object takes one to three minutes."""
 
 
 def seen(state: State) -> dict[str, Any]:
@@ -58,11 +62,14 @@ def child(folder: Path, scene: str, seed: int, speed: float) -> None:
     with SimulatedRig(object=scene, seed=seed, speed=speed) as sim:
         plan, _ = plan_from_tables(sim.description())
         metadata = {"object": plan.name, "scene": scene, "seed": seed, "speed": speed, "operator": "scripted"}
-        setup = Setup(simulated_config(sim), folder / "crash.mcap", folder, speed, metadata)
+        path = folder / "crash.mcap"
+        resume = restore(path)[1:] if path.exists() else None
+        setup = Setup(simulated_config(sim), path, folder, speed, metadata, resume=resume)
         with measurement(setup, on_change) as m, (folder / "said").open("w") as said:
             m.runner.hand = SimulatedHand(sim, m.rig.mocap.ticks_to_host, m.runner.post)
             (folder / "clock").write_text(str(m.rig.clock.now_ns() - speed * time.monotonic_ns()))
-            m.runner.post(ev.Described(plan=plan.to_dict()))
+            if m.runner.state.phase is Phase.DESCRIBE:
+                m.runner.post(ev.Described(plan=plan.to_dict()))
             operate(m.runner, states, Lines(said, guide=False))
 
 
@@ -76,24 +83,28 @@ class Outcome:
     """Real seconds of the unfinished take that are not in the session; 0 where none was running."""
 
 
-def kill_once(folder: Path, rng: random.Random, speed: float) -> Outcome | None:
-    """Kill a demo at a random moment and resume it; None where it had ended already."""
-    scene, seed = rng.choice(SCENES), rng.randrange(1000)
+def kill_again_and_again(folder: Path, rng: random.Random, speed: float) -> Iterator[Outcome]:
+    """Kill a demo at random moments and resume it each time, until it ends."""
+    scene, seed = rng.choice(SCENES), rng.randrange(100_000)
     command = [sys.executable, "-m", "bench.resume_kill", "--child", str(folder), scene, str(seed), str(speed)]
-    process = subprocess.Popen(command, cwd=ROOT)
     progress = folder / "progress"
-    while not (progress.exists() and progress.stat().st_size):
-        if process.poll() is not None:
+    progress.touch()
+    while True:
+        before = progress.stat().st_size
+        process = subprocess.Popen(command, cwd=ROOT)
+        while progress.stat().st_size == before and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0.0, LATEST_S / speed))
+        process.send_signal(signal.SIGKILL)
+        killed_ns = time.monotonic_ns()
+        process.wait()
+        if progress.stat().st_size == before:
             raise RuntimeError("the demo did not start")
-        time.sleep(0.01)
-    time.sleep(rng.uniform(0.0, 60.0 / speed))
-    process.send_signal(signal.SIGKILL)
-    killed_ns = time.monotonic_ns()
-    process.wait()
-    last = json.loads(progress.read_text().splitlines()[-1])
-    if last["phase"] in (Phase.FINISHED, Phase.DESCRIBE):
-        return None
-    return compare(folder, last, killed_ns, speed)
+        last = json.loads(progress.read_text().splitlines()[-1])
+        if last["phase"] == Phase.FINISHED:
+            return
+        if last["phase"] != Phase.DESCRIBE:
+            yield compare(folder, last, killed_ns, speed)
 
 
 def compare(folder: Path, last: dict[str, Any], killed_ns: int, speed: float) -> Outcome:
@@ -145,17 +156,18 @@ def resumed(path: Path, folder: Path) -> str:
     return done.stdout + done.stderr
 
 
-def main(count: int, speed: float) -> None:
-    rng = random.Random(5)
+def main(count: int, speed: float, seed: int) -> int:
+    """Kill that often; fails where something did not come back."""
+    rng = random.Random(seed)
     found: list[Outcome] = []
     while len(found) < count:
         with tempfile.TemporaryDirectory() as folder:
-            outcome = kill_once(Path(folder), rng, speed)
-        if outcome is None:
-            continue
-        found.append(outcome)
-        said = "; ".join(outcome.problems) or "came back"
-        print(f"{len(found):3} {outcome.phase:10} {said}, lost {outcome.lost_s:.3f} s", flush=True)
+            for outcome in kill_again_and_again(Path(folder), rng, speed):
+                found.append(outcome)
+                said = "; ".join(outcome.problems) or "came back"
+                print(f"{len(found):3} {outcome.phase:10} {said}, lost {outcome.lost_s:.3f} s", flush=True)
+                if len(found) == count:
+                    break
     lost = max(o.lost_s for o in found)
     wrong = sum(bool(o.problems) for o in found)
     phases = {p: sum(o.phase == p for o in found) for p in sorted({o.phase for o in found})}
@@ -163,10 +175,12 @@ def main(count: int, speed: float) -> None:
     print(f"{count - wrong} came back at the same step with every finished take")
     verdict = "kept" if lost < LIMIT_S else "MISSED"
     print(f"at most {lost:.3f} s of an unfinished take were lost; limit {LIMIT_S} s: {verdict}")
+    return int(wrong > 0 or lost >= LIMIT_S)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--child"]:
         child(Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), float(sys.argv[5]))
     else:
-        main(int(sys.argv[1]) if len(sys.argv) > 1 else 100, float(sys.argv[2]) if len(sys.argv) > 2 else 6.0)
+        values = [float(word) for word in sys.argv[1:]] + [100.0, 6.0, 5.0][len(sys.argv) - 1 :]
+        sys.exit(main(int(values[0]), values[1], int(values[2])))
