@@ -16,6 +16,8 @@ from devices.natnet.stream import PoseStream
 from devices.natnet.types import OLDEST
 from devices.netft import NetFTConfig, SensorCalibration
 from devices.netft.intake import Columns, Intake
+from devices.netft.rdt import RECORD, RECORD_SIZE
+from devices.netft.sequencer import Batch
 from devices.netft.status import TABLES
 from devices.samples import DeviceEvent, PoseSample
 from sessions.datagrams import Datagrams
@@ -85,26 +87,31 @@ class Decoders:
 
     def feed(self, batch: Datagrams) -> None:
         """Decode datagrams; the streams are independent of each other, and each keeps its order."""
-        rows = batch.rows(NATNET)
-        for i, t_ns in zip(rows.tolist(), batch.t_ns[rows].tolist(), strict=True):
-            self._feed_natnet(batch.data[i], t_ns)
+        self._feed_natnet(batch, batch.rows(NATNET))
         if self._calibrated:
-            rows = batch.rows(NETFT)
-            self._feed_netft([batch.data[i] for i in rows.tolist()], batch.t_ns[rows])
+            self._feed_netft(batch, batch.rows(NETFT))
 
     def finish(self) -> None:
         """Deliver what waits for datagrams that do not come any more."""
         if self._calibrated:
             self._intake.restart()
 
-    def _feed_netft(self, data: list[bytes], received_ns: NDArray[np.int64]) -> None:
+    def _feed_netft(self, batch: Datagrams, rows: NDArray[np.intp]) -> None:
         """Feed what the driver may have received at once: its stamps only go back from one reading to the next."""
-        cuts = [0, *(np.flatnonzero(np.diff(received_ns) < 0) + 1).tolist(), len(data)]
+        received_ns = batch.t_ns[rows]
+        cuts = [0, *(np.flatnonzero(np.diff(received_ns) < 0) + 1).tolist(), len(rows)]
         for start, stop in pairwise(cuts):
-            if stop > start:
-                self._intake.feed(data[start:stop], received_ns[start:stop])
+            at = slice(start, stop)
+            if (batch.size[rows[at]] != RECORD_SIZE).any():
+                self._intake.feed(batch.data(rows[at]), received_ns[at])
+            elif stop > start:
+                self._intake.feed_records(Batch(batch.packed(rows[at]).view(RECORD), received_ns[at]))
 
-    def _feed_natnet(self, data: bytes, t_ns: int) -> None:
+    def _feed_natnet(self, batch: Datagrams, rows: NDArray[np.intp]) -> None:
+        for data, t_ns in zip(batch.data(rows), batch.t_ns[rows].tolist(), strict=True):
+            self._feed_message(data, t_ns)
+
+    def _feed_message(self, data: bytes, t_ns: int) -> None:
         self.clock.t_ns = t_ns
         now_s = t_ns / 1e9 / self._speed
         # Asked before, as the driver does many times a second: so that it notices a silence which this datagram ends.

@@ -86,8 +86,12 @@ class Intake:
     def feed(self, datagrams: list[bytes], received_ns: NDArray[np.int64]) -> int:
         """Take datagrams whose host times (n,) of receipt are known, as in a replay; how many records they held."""
         batch = self._decode(datagrams, received_ns)
-        self._deliver(self.sequencer.feed(batch))
+        self.feed_records(batch)
         return len(batch)
+
+    def feed_records(self, batch: Batch) -> None:
+        """Take the records of datagrams, in the order in which they came in."""
+        self._deliver(self.sequencer.feed(batch))
 
     def flush(self, now_ns: int) -> None:
         """Deliver the records that waited long enough for earlier ones."""
