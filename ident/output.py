@@ -11,7 +11,7 @@ from ident.export import render
 from ident.identify import build_tree, tip_frame
 from ident.model import save_model
 from ident.model.file import write_text
-from ident.plot import save_model_figure
+from ident.plot.saving import save_figure
 from ident.takes import TakeData
 from ident.workflow.state import State
 
@@ -45,5 +45,5 @@ class ModelWriter:
         write_text(urdf, render(tree, "urdf").text)
         tip2body = tip_frame(state)
         takes = {r.node: [data[t].tip(tip2body) for t in r.takes if t in data] for r in state.results if r.accepted}
-        save_model_figure(tree, figure, takes=takes)
+        save_figure(tree, figure, takes)
         return [str(path) for path in (model, urdf, figure)]

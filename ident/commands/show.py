@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     """Open a window, or write the picture and say where it is."""
     from ident.commands.query import configuration
     from ident.model import load_model
-    from ident.plot import save_model_figure
+    from ident.plot.figure import save_model_figure
     from ident.plot.window import open_window
 
     tree = load_model(args.model)

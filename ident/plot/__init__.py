@@ -1,5 +1,4 @@
-"""Figures of models, made without a window and without global state."""
+"""Figures of models, made without a window and without global state.
 
-from ident.plot.figure import draw_model, save_model_figure
-
-__all__ = ["draw_model", "save_model_figure"]
+Nothing is imported here: whoever measures sends what is to be drawn to another process, and does without matplotlib.
+"""

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Mapping
 from io import FileIO, RawIOBase
 from pathlib import Path
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 MODES = ("window", "png", "off")
 PERIOD_S = 0.25
 """Real seconds between two pictures."""
+NICENESS = 10
+"""Drawing lets receiving, recording, keys and fits go first."""
 GOODBYE_S = 2.0
 """Real seconds that the child has for its last picture."""
 
@@ -89,7 +92,7 @@ class LivePlot:
             self._wanted.put((state, track))
 
     def _run(self) -> None:
-        from ident.plot.live import snapshot_of
+        from ident.plot.snapshot import snapshot_of
 
         with tempfile.TemporaryFile() as errors:
             command = [sys.executable, "-m", "ident.plot.process", self._mode, str(self._file)]
@@ -143,6 +146,7 @@ class LivePlot:
 
 def main(mode: str, file: Path) -> int:
     """Draw what comes through standard input until it ends."""
+    os.nice(NICENESS)
     latest: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
     # Unbuffered: a buffered reader that waits in a thread when the program ends would abort it.
     stream = FileIO(sys.stdin.fileno(), closefd=False)
@@ -173,12 +177,14 @@ def _png(latest: "queue.SimpleQueue[bytes | None]", file: Path) -> int:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from ident.plot.live import Snapshot, draw_live
+    from ident.plot.live import draw_live
+    from ident.plot.snapshot import Snapshot
 
     ended = False
     while not ended:
         payload, ended = _last_of(latest, wait=True)
         if payload is not None:
+            began = time.process_time()
             figure = Figure(figsize=(10.0, 6.0), dpi=110, facecolor="white")
             FigureCanvasAgg(figure)
             draw_live(figure, Snapshot.decode(payload))
@@ -186,6 +192,9 @@ def _png(latest: "queue.SimpleQueue[bytes | None]", file: Path) -> int:
             unfinished = file.with_name(f".{file.name}.part")
             figure.savefig(unfinished, format="png")
             unfinished.replace(file)
+            if not ended:
+                # Half of a core at the most: the fit comes first, and the eye does not follow faster.
+                time.sleep(time.process_time() - began)
     return 0
 
 
@@ -200,7 +209,8 @@ def _window(latest: "queue.SimpleQueue[bytes | None]") -> int:
     if mpl.get_backend().lower() == "agg":
         print("no window toolkit (tkinter or Qt); use --plot png", file=sys.stderr)
         return 1
-    from ident.plot.live import Snapshot, draw_live
+    from ident.plot.live import draw_live
+    from ident.plot.snapshot import Snapshot
 
     figure = plt.figure("ident", figsize=(11.0, 6.5))
 

@@ -18,7 +18,7 @@ from fitting.se3 import exp
 from ident.export import render
 from ident.joints import Joint, base, joint_types
 from ident.model import model_text, parse_model
-from ident.plot import save_model_figure
+from ident.plot.figure import save_model_figure
 from ident.tree import KinematicTree
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-a-joint.md"

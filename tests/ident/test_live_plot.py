@@ -16,8 +16,9 @@ from ident.identify import node_record
 from ident.joints import Rotary
 from ident.live import LiveFit
 from ident.live.following import Track
-from ident.plot.live import Snapshot, draw_live, snapshot_of
+from ident.plot.live import draw_live
 from ident.plot.process import LivePlot
+from ident.plot.snapshot import Snapshot, snapshot_of
 from ident.workflow import events as ev
 from ident.workflow.quality import Verdict
 from ident.workflow.state import State

@@ -11,8 +11,8 @@ from model_cases import door, random_tree
 from ident.handles import Handle0
 from ident.joints import Prismatic, Rotary
 from ident.joints.problems import ModelError
-from ident.plot import draw_model, save_model_figure
-from ident.plot.figure import small_parts
+from ident.plot.figure import draw_model, save_model_figure, small_parts
+from ident.plot.saving import save_figure
 from ident.tree import KinematicTree
 
 
@@ -57,6 +57,14 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
         save_model_figure(door(), tmp_path / "door.bmp")
     with pytest.raises(ModelError, match="cannot be written"):
         save_model_figure(door(), tmp_path / "no folder" / "door.png")
+
+
+def test_another_process_draws_the_same_figure(tmp_path: Path) -> None:
+    save_model_figure(door(), tmp_path / "here.png", takes=takes(door()))
+    save_figure(door(), tmp_path / "there.png", takes(door()))
+    assert (tmp_path / "there.png").read_bytes() == (tmp_path / "here.png").read_bytes()
+    with pytest.raises(ModelError, match="cannot be written"):
+        save_figure(door(), tmp_path / "no folder" / "door.png", {})
 
 
 def test_labels_do_not_lie_on_each_other() -> None:
