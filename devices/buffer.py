@@ -97,6 +97,14 @@ class PoseBuffer:
             (*sample.position, *sample.quaternion, sample.mean_error),
         )
 
+    def extend(self, ints: Ints, floats: Floats) -> None:
+        """Add n > 0 samples at once.
+
+        ``ints`` (n, 5) are t_ns, sequence, state, received_ns and ticks, ``floats`` (n, 8) position, quaternion and
+        mean error.
+        """
+        self._ring.extend(ints, floats)
+
     def window(self, t0_ns: int, t1_ns: int) -> PoseWindow:
         """Return the samples with t0 ≤ t ≤ t1 (host time)."""
         ints, floats = self._ring.window(t0_ns, t1_ns)

@@ -3,13 +3,15 @@
 import math
 import time
 from collections import deque
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from devices.hull import LowerHull, Point
+
 MAX_STAMP_AGE_NS = 10_000_000_000
 """Datagrams do not wait longer in a socket that is being read; an older stamp means a stepped clock."""
+_FAR_NS = 1 << 62
 
 
 class HostClock:
@@ -138,6 +140,17 @@ class EchoSync:
         ticks_ref, host_ref_ns, ns_per_tick = self._map
         return host_ref_ns + round((ticks - ticks_ref) * ns_per_tick)
 
+    def to_host_all(self, ticks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the host times (n,) of readings, each as :meth:`to_host` does; those beyond 64 bits lie far off."""
+        if self._map is None:
+            raise ValueError("no echo exchange has been made yet")
+        ticks_ref, host_ref_ns, ns_per_tick = self._map
+        if max(abs(ticks_ref), abs(host_ref_ns)) > _FAR_NS:
+            return np.full(len(ticks), -_FAR_NS)
+        since_ns = np.rint((ticks - ticks_ref) * ns_per_tick)
+        times_ns: NDArray[np.int64] = host_ref_ns + np.clip(since_ns, -_FAR_NS, _FAR_NS).astype(np.int64)
+        return times_ns
+
     def _fit(self) -> None:
         """Weighted least squares for offset and drift, about the newest exchange."""
         ticks_ref, host_ref_ns, _ = self._exchanges[-1]
@@ -203,9 +216,9 @@ class SequenceClock:
         self._offset_ns = 0.0
         self._stated_hz = 0.0
         self._stated_period_ns = 0.0
-        self._first: list[_Point] = []
-        self._supports: deque[_Point] = deque(maxlen=self.BLOCKS)
-        self._quickest: tuple[float, _Point] = (0.0, (0, 0))
+        self._first: list[Point] = []
+        self._supports = LowerHull(self.BLOCKS)
+        self._quickest: tuple[float, Point] = (0.0, (0, 0))
         self._block_end_ns = 0
         self._late_blocks = 0
 
@@ -245,14 +258,14 @@ class SequenceClock:
         settled = self._origin_ns is not None and self._period_ns > 0.0 and self._late_blocks < self.LATE_BLOCKS
         if not settled or len(sequence) < self.FEW:
             return 0
-        steps = np.diff(sequence, prepend=self._last)
+        steps = _steps(sequence, self._last)
         steps = (steps + self._modulus // 2) % self._modulus - self._modulus // 2
         counts = self._count + np.cumsum(steps)
         since_ns = received_ns - (self._origin_ns or 0)
         late_ns = since_ns - self._offset_ns - counts * self._period_ns
         steps_ns = steps * self._period_ns
         jump_ns = self.JUMP_NS * self._speed
-        moves = (steps_ns < -jump_ns) | (steps_ns - np.diff(since_ns, prepend=self._last_since_ns) > jump_ns)
+        moves = (steps_ns < -jump_ns) | (steps_ns - _steps(since_ns, self._last_since_ns) > jump_ns)
         moves |= (late_ns < 0.0) | (late_ns > self.LOST_NS * self._speed) | (since_ns >= self._block_end_ns)
         n = int(np.argmax(moves)) if moves.any() else len(moves)
         if n:
@@ -318,7 +331,8 @@ class SequenceClock:
         if len(self._first) > self.MOST_FIRST:
             self._first = self._first[::2]
         if since_ns >= self._block_end_ns and len(self._first) >= self.WARM_UP and count > 0:
-            self._supports.extend(_quickest_of_first_and_last_third(self._first))
+            for point in _quickest_of_first_and_last_third(self._first):
+                self._supports.append(point)
             self._first = []
             self._period_ns = since_ns / count
             self._follow()
@@ -335,8 +349,7 @@ class SequenceClock:
 
     def _follow(self) -> None:
         """Lay the line through the edge of the lower hull under the middle of the supporting points."""
-        edge = _supporting_edge(sorted(self._supports))
-        (count, since_ns), (count_2, since_2_ns) = edge[0], edge[-1]
+        (count, since_ns), (count_2, since_2_ns) = self._supports.edge()
         if count_2 > count and since_2_ns > since_ns:
             self._period_ns = (since_2_ns - since_ns) / (count_2 - count)
         self._offset_ns = since_ns - count * self._period_ns
@@ -345,23 +358,19 @@ class SequenceClock:
 
     def _heed_statement(self) -> None:
         """Pull the rate towards the stated one, the more the less is seen of it."""
-        stated_ns = self._stated_period_ns
+        stated_ns, supports = self._stated_period_ns, self._supports.points
         off = self._period_ns / stated_ns - 1.0
-        if len(self._supports) >= 4 and abs(off) > self.DISTRUST:
+        if len(supports) >= 4 and abs(off) > self.DISTRUST:
             self._stated_period_ns = 0.0
             return
-        gaps_ns = [since - count * self._period_ns - self._offset_ns for count, since in self._supports]
+        gaps_ns = [since - count * self._period_ns - self._offset_ns for count, since in supports]
         jitter_ns = sum(gaps_ns) / len(gaps_ns) + self.CALM_NS * self._speed
-        doubt = jitter_ns / max(self._supports[-1][1] - self._supports[0][1], 1)
+        doubt = jitter_ns / max(supports[-1][1] - supports[0][1], 1)
         self._period_ns = stated_ns * (1.0 + off * self.TRUST**2 / (self.TRUST**2 + doubt**2))
-        self._offset_ns = min(since - count * self._period_ns for count, since in self._supports)
+        self._offset_ns = min(since - count * self._period_ns for count, since in supports)
 
 
-_Point = tuple[int, int]
-"""Counts and nanoseconds since the line began."""
-
-
-def _quickest_of_first_and_last_third(points: list[_Point]) -> list[_Point]:
+def _quickest_of_first_and_last_third(points: list[Point]) -> list[Point]:
     """Return two points far apart, each the quickest of its third by the mean rate."""
     (count_0, since_0_ns), (count_1, since_1_ns) = points[0], points[-1]
     period_ns = (since_1_ns - since_0_ns) / (count_1 - count_0)
@@ -369,23 +378,9 @@ def _quickest_of_first_and_last_third(points: list[_Point]) -> list[_Point]:
     return [min(part, key=lambda p: p[1] - p[0] * period_ns) for part in (points[:third], points[-third:])]
 
 
-def _supporting_edge(points: list[_Point]) -> list[_Point]:
-    """Return the edge (or only point) of the lower hull of sorted points under their mean count.
-
-    Of all lines below the points it is the one with the smallest sum of distances.
-    """
-    hull: list[_Point] = []
-    for x, y in points:
-        while len(hull) >= 2:
-            (x0, y0), (x1, y1) = hull[-2:]
-            if (x1 - x0) * (y - y0) > (y1 - y0) * (x - x0):
-                break
-            hull.pop()
-        if hull and hull[-1][0] == x:
-            continue
-        hull.append((x, y))
-    mean = sum(x for x, _ in points) / len(points)
-    for left, right in pairwise(hull):
-        if right[0] >= mean:
-            return [left, right]
-    return hull[-1:]
+def _steps(values: NDArray[np.int64], before: int) -> NDArray[np.int64]:
+    """Return how much each value (n,) is above that before it."""
+    steps = values.copy()
+    steps[0] -= before
+    steps[1:] -= values[:-1]
+    return steps

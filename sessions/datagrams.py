@@ -49,8 +49,8 @@ class Datagrams(Sequence[Datagram]):
     def __getitem__(self, index: slice) -> "Datagrams": ...
     def __getitem__(self, index: int | slice) -> "Datagram | Datagrams":
         if isinstance(index, slice):
-            columns = (column[index] for column in (self.t_ns, self.stream, self.start, self.size))
-            return Datagrams(self.names, *columns, self.octets)
+            t_ns, stream, start, size = (column[index] for column in (self.t_ns, self.stream, self.start, self.size))
+            return Datagrams(self.names, t_ns, stream, start, size, self.octets)
         return Datagram(int(self.t_ns[index]), self.names[self.stream[index]], self.data(np.array([index]))[0])
 
     def __iter__(self) -> Iterator[Datagram]:
@@ -113,6 +113,7 @@ class _Piece(NamedTuple):
 
 
 _NOTHING = _Piece(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.intp), np.zeros(0, np.intp), b"")
+
 
 def _piece(run: Run, wanted: NDArray[np.intp], keys: NDArray[np.int64], stream: int) -> _Piece:
     n, size = len(wanted), run.bodies.shape[1]

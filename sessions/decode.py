@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ from sessions.datagrams import Datagrams
 
 NATNET, NETFT = "natnet/", "netft/rdt"
 _ECHO_RESPONSE = (13).to_bytes(2, "little")
+_FEW, _MANY = 8, 512
+"""Fewer frames are quicker taken in one by one; more are not looked at together."""
 
 
 class RecordedClock(HostClock):
@@ -108,12 +111,26 @@ class Decoders:
                 self._intake.feed_records(Batch(batch.packed(rows[at]).view(RECORD), received_ns[at]))
 
     def _feed_natnet(self, batch: Datagrams, rows: NDArray[np.intp]) -> None:
-        for data, t_ns in zip(batch.data(rows), batch.t_ns[rows].tolist(), strict=True):
-            self._feed_message(data, t_ns)
+        """Feed datagrams one by one, except for frames that follow each other and bring nothing but poses."""
+        t_ns = batch.t_ns[rows]
+        ends = np.append(np.flatnonzero(np.diff(batch.size[rows])) + 1, len(rows))
+        at, singly = 0, 1
+        while at < len(rows):
+            run = slice(at, min(int(ends[np.searchsorted(ends, at, side="right")]), at + _MANY))
+            together = 0
+            if run.stop - at >= _FEW and self._on_poses is None:
+                together = self._connection.receive_run(batch.packed(rows[run]), t_ns[run], self._seconds(t_ns[run]))
+            at += together
+            # Where something is the matter with nearly every frame it is no use to look ahead.
+            singly = 1 if together >= _FEW else min(2 * singly, _MANY)
+            one_by_one = slice(at, at + singly)
+            for data, at_ns in zip(batch.data(rows[one_by_one]), t_ns[one_by_one].tolist(), strict=True):
+                self._feed_message(data, at_ns)
+                at += 1
 
     def _feed_message(self, data: bytes, t_ns: int) -> None:
         self.clock.t_ns = t_ns
-        now_s = t_ns / 1e9 / self._speed
+        now_s = self._seconds(t_ns)
         # Asked before, as the driver does many times a second: so that it notices a silence which this datagram ends.
         self._connection.due(now_s)
         if data[:2] == _ECHO_RESPONSE:
@@ -121,6 +138,10 @@ class Decoders:
         samples = self._connection.receive(data, t_ns, now_s)
         if samples and self._on_poses is not None:
             self._on_poses(samples)
+
+    def _seconds(self, t_ns: Any) -> Any:
+        """Real time of the host's time, or of several, for time-outs."""
+        return t_ns / 1e9 / self._speed
 
     def _expect_echo(self, data: bytes) -> None:
         """The request that this answers was sent in the recorded session, not by this connection."""

@@ -9,6 +9,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from devices.clock import EchoSync, HostClock
 from devices.natnet import packets
 from devices.natnet.config import NatNetConfig
@@ -33,6 +36,7 @@ from devices.natnet.reader import Malformed
 from devices.natnet.shapes import FrameDecoder
 from devices.natnet.stream import MOST_BODIES, PoseStream
 from devices.natnet.types import NEWEST, OLDEST, Version
+from devices.ring import Floats, Ints
 from devices.samples import PoseSample
 
 LOST_HOST_S = 0.6
@@ -53,6 +57,9 @@ _BURST = 16
 _QUICK_EXCHANGES = 5
 _QUICK_NS = 2_000_000
 """So many exchanges are enough where the shortest round trip is this short; elsewhere the whole burst is needed."""
+
+_RECORDING, _CHANGES, _EDIT_MODE = 1, 2 | 8, 4
+"""Bits of a frame's parameters, as its properties read them."""
 
 
 class Connection:
@@ -176,6 +183,33 @@ class Connection:
         except Malformed as error:
             self._count_malformed(error, now_s)
         return self._flush(now_s)
+
+    def receive_run(self, frames: NDArray[np.void], received_ns: Ints, now_s: Floats) -> int:
+        """Take in frames of one length, from the first on, as long as they bring nothing but poses; how many they are.
+
+        Buffers and counts are then as after :meth:`due` and :meth:`receive` for each of them; only that what is due
+        meanwhile is not sent, as in a replay.
+        """
+        if not (self._answered and self._undisturbed and isinstance(self._frames, FrameDecoder)):
+            return 0
+        decoded = self._frames.decode_frames(frames, self.version or OLDEST)
+        if not len(decoded):
+            return 0
+        params = decoded["params"]
+        silent = np.diff(now_s[: len(decoded)], prepend=self._last_frame_s) > self._lost_after_s
+        usual = ~silent & (params & _CHANGES == 0) & ((params & _EDIT_MODE != 0) == self.edit_mode)
+        n = int(np.append(usual, False).argmin())
+        taken = self.stream.take_run(decoded[:n], received_ns[:n]) if n else 0
+        if taken:
+            self._last_frame_s, self._last_frame_ns = float(now_s[taken - 1]), int(received_ns[taken - 1])
+            self.recording = bool(params[taken - 1] & _RECORDING)
+        return taken
+
+    @property
+    def _undisturbed(self) -> bool:
+        """Whether frames are taken in as they come, and nothing else is waited for."""
+        settled = self.stream.models_known and self.clock_known and self._models_s is None
+        return settled and self.state == "streaming" and not self._waiting
 
     def _count_malformed(self, error: Malformed, now_s: float) -> None:
         """Count, and ask the server who it is: another one may have taken its place."""

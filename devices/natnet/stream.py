@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from devices.buffer import PoseBuffer
 from devices.clock import EchoSync, SequenceClock
@@ -12,6 +13,7 @@ from devices.natnet.config import BodyHealth
 from devices.natnet.descriptions import ModelDef, RigidBodyDescription
 from devices.natnet.messages import Frame, RigidBody
 from devices.natnet.types import Vector
+from devices.ring import Bools, Floats, Ints
 from devices.samples import PoseSample, PoseState
 
 MOST_BODIES = 200
@@ -64,6 +66,16 @@ class FrameCounter:
         self._moment = moment
         return True
 
+    def follows(self, numbers: Ints) -> Bools:
+        """Whether each of some numbers (n,) is one more than that before it; nothing is accounted for yet."""
+        if self._highest is None:
+            return np.zeros(len(numbers), dtype=bool)
+        return np.equal(numbers, self._highest + 1 + np.arange(len(numbers)))
+
+    def follow(self, number: int, moment: float) -> None:
+        """Account for all frames up to a number; none of them is missing."""
+        self._highest, self._moment = number, moment
+
     def _miss(self, start: int, stop: int) -> None:
         self.lost += stop - start
         self._missing.update(dict.fromkeys(range(max(start, stop - _REMEMBERED), stop)))
@@ -76,7 +88,7 @@ class _Body:
 
     def __init__(self, name: str, capacity: int) -> None:
         self.buffer = PoseBuffer(name, capacity)
-        self.last: tuple[object, object] | None = None
+        self.last: tuple[tuple[float, ...], tuple[float, ...]] | None = None
         self.counts = [0] * len(PoseState)
 
     def state(self, pose: RigidBody, max_mean_error: float) -> PoseState:
@@ -94,6 +106,23 @@ class _Body:
         if repeated:
             return PoseState.FROZEN
         return PoseState.MEASURED if pose.mean_error <= max_mean_error else PoseState.INACCURATE
+
+    def states(self, values: Floats, params: NDArray[np.int16], max_mean_error: float) -> Ints:
+        """Judge poses, each as :meth:`state` does after those before it.
+
+        ``values`` (n, 8) are positions, quaternions and mean errors, ``params`` (n,) the flags.
+        """
+        poses = values[:, :7]
+        before = (np.nan,) * 7 if self.last is None else (*self.last[0], *self.last[1])
+        repeated = (poses == np.vstack((before, poses[:-1]))).all(axis=1)
+        self.last = tuple(poses[-1, :3].tolist()), tuple(poses[-1, 3:].tolist())
+        x, y, z, w = poses[:, 3:].T
+        norm = x * x + y * y + z * z + w * w
+        sane = (norm > 0.98) & (norm < 1.02) & (np.abs(poses[:, :3]) < 1e4).all(axis=1)
+        states = np.where(values[:, 7] <= max_mean_error, PoseState.MEASURED, PoseState.INACCURATE)
+        states[repeated] = PoseState.FROZEN
+        states[~sane | (params & 1 == 0)] = PoseState.UNTRACKED
+        return states
 
 
 class PoseStream:
@@ -178,6 +207,43 @@ class PoseStream:
             body.buffer.append(sample)
             samples.append(sample)
         return samples
+
+    def take_run(self, frames: NDArray[np.void], received_ns: Ints) -> int:
+        """Take in frames, from the first on, as long as nothing about them is unusual; return how many they are.
+
+        Counts and buffers are then as after :meth:`take` of each. Usual are frames that follow each other, with the
+        same known bodies and a good exposure time. They are those of ``FrameDecoder.decode_frames``.
+        """
+        ids = frames["bodies"]["id"]
+        names = [self._names.get(i) for i in ids[0].tolist()]
+        if self.sync is None or not self.sync.ready or None in names or len(set(names)) < len(names):
+            return 0
+        numbers, ticks = frames["number"].astype(np.int64), frames["exposure"].astype(np.int64)
+        t_ns = self.sync.to_host_all(ticks)
+        late_ns = received_ns - t_ns
+        usual = self.counter.follows(numbers) & (ids == ids[0]).all(axis=1)
+        usual &= (ticks > 0) & (late_ns > _EARLIEST_NS) & (late_ns < _LATEST_NS)
+        n = int(np.append(usual, False).argmin())
+        if n:
+            self.frames += n
+            self.counter.follow(int(numbers[n - 1]), int(ticks[n - 1]))
+            self._envelope.stamp(numbers[:n] & 0xFFFFFFFF, received_ns[:n])
+            self.time_source = "exposure"
+            self._latency_ns.extend(late_ns[:n].tolist())
+            for name, poses in zip(names, frames["bodies"][:n].T, strict=True):
+                if name in self._bodies:
+                    self._extend(self._bodies[name], poses, t_ns[:n], numbers[:n], received_ns[:n], ticks[:n])
+        return n
+
+    def _extend(
+        self, body: _Body, poses: NDArray[np.void], t_ns: Ints, numbers: Ints, received_ns: Ints, ticks: Ints
+    ) -> None:
+        with np.errstate(invalid="ignore"):
+            values = np.column_stack((poses["position"], poses["quaternion"], poses["mean_error"])).astype(np.float64)
+        states = body.states(values, poses["params"], self._max_mean_error)
+        for state, n in enumerate(np.bincount(states, minlength=len(body.counts)).tolist()):
+            body.counts[state] += n
+        body.buffer.extend(np.column_stack((t_ns, numbers, states, received_ns, ticks)), values)
 
     def _time(self, frame: Frame, received_ns: int) -> tuple[int, int]:
         """Return host time and ticks of the exposure; without ticks, time by the envelope of receipts."""
