@@ -78,9 +78,9 @@ class PoseWindow:
 class PoseBuffer:
     """The latest poses of one body."""
 
-    def __init__(self, body: str, capacity: int) -> None:
+    def __init__(self, body: str, capacity: int, *, reserved: bool = True) -> None:
         self.body = body
-        self._ring = Ring(capacity, ints=5, floats=8)
+        self._ring = Ring(capacity, ints=5, floats=8, reserved=reserved)
 
     def __len__(self) -> int:
         return min(self._ring.written, self._ring.capacity)
@@ -174,8 +174,8 @@ class WrenchWindow:
 class WrenchBuffer:
     """The latest wrenches of one sensor."""
 
-    def __init__(self, capacity: int) -> None:
-        self._ring = Ring(capacity, ints=5, floats=6)
+    def __init__(self, capacity: int, *, reserved: bool = True) -> None:
+        self._ring = Ring(capacity, ints=5, floats=6, reserved=reserved)
 
     def __len__(self) -> int:
         return min(self._ring.written, self._ring.capacity)

@@ -38,17 +38,21 @@ class Ring:
     of time, kept in a column of its own, is sorted all the same and finds the first row of a window.
     """
 
-    def __init__(self, capacity: int, ints: int, floats: int) -> None:
+    def __init__(self, capacity: int, ints: int, floats: int, *, reserved: bool = True) -> None:
+        """Rows of so many integers and floats; memory that is not reserved is asked for when it is needed."""
         if capacity < 2:
             raise ValueError(f"a buffer holds at least 2 samples, not {capacity}")
         self.capacity = capacity
         self.lock = threading.Lock()
         self.written = 0
-        # Written to, not only asked for: the system gives memory at the first write, and a measurement that has what it
-        # needs when it starts cannot run out of it later.
-        self._ints = np.full((capacity, ints), 0, dtype=np.int64)
-        self._floats = np.full((capacity, floats), 0.0)
-        self._reached = np.full(capacity, 0, dtype=np.int64)
+        self._ints = np.zeros((capacity, ints), dtype=np.int64)
+        self._floats = np.zeros((capacity, floats))
+        self._reached = np.zeros(capacity, dtype=np.int64)
+        if reserved:
+            # The system gives memory at the first write, and a measurement that has what it needs when it starts cannot
+            # run out of it later.
+            for column in (self._ints, self._floats, self._reached):
+                column.fill(0)
         # One row is written four times faster as bytes than as an array.
         self._int_row, self._float_row = Struct(f"={ints}q"), Struct(f"={floats}d")
         self._int_bytes, self._float_bytes = self._ints.data.cast("B"), self._floats.data.cast("B")

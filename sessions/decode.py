@@ -63,10 +63,11 @@ class Decoders:
         self.clock = RecordedClock(speed)
         """Shows the time of the datagram being played."""
         self._on_poses, self._on_event = on_poses, on_event
-        self._stream = PoseStream(natnet.bodies, natnet.capacity, natnet.max_mean_error_m, speed)
+        # Nothing is lost if memory runs out in a replay, and most sessions need little of it.
+        self._stream = PoseStream(natnet.bodies, natnet.capacity, natnet.max_mean_error_m, speed, reserved=False)
         self._connection = Connection(natnet, self.clock, self._tell, self._stream)
         settings = netft or NetFTConfig()
-        self.wrenches = WrenchBuffer(settings.capacity)
+        self.wrenches = WrenchBuffer(settings.capacity, reserved=False)
         self._calibrated = calibration is not None
         self._intake = Intake(
             self.wrenches,

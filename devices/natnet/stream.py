@@ -86,8 +86,8 @@ class FrameCounter:
 class _Body:
     """One recorded body: its buffer, its last values, its counts."""
 
-    def __init__(self, name: str, capacity: int) -> None:
-        self.buffer = PoseBuffer(name, capacity)
+    def __init__(self, name: str, capacity: int, *, reserved: bool) -> None:
+        self.buffer = PoseBuffer(name, capacity, reserved=reserved)
         self.last: tuple[tuple[float, ...], tuple[float, ...]] | None = None
         self.counts = [0] * len(PoseState)
 
@@ -128,7 +128,15 @@ class _Body:
 class PoseStream:
     """Turns the frames of one server into samples in buffers."""
 
-    def __init__(self, bodies: tuple[str, ...], capacity: int, max_mean_error_m: float, speed: float = 1.0) -> None:
+    def __init__(
+        self,
+        bodies: tuple[str, ...],
+        capacity: int,
+        max_mean_error_m: float,
+        speed: float = 1.0,
+        *,
+        reserved: bool = True,
+    ) -> None:
         self._speed = speed
         self.counter = FrameCounter()
         self.sync: EchoSync | None = None
@@ -148,7 +156,8 @@ class PoseStream:
         self._capacity = capacity
         self._max_mean_error = max_mean_error_m
         self._names: dict[int, str] = {}
-        self._bodies = {name: _Body(name, capacity) for name in bodies}
+        self._reserved = reserved
+        self._bodies = {name: _Body(name, capacity, reserved=reserved) for name in bodies}
         self.buffers = {name: body.buffer for name, body in self._bodies.items()}
         self._envelope = SequenceClock(speed=speed)
         self._latency_ns: deque[int] = deque(maxlen=512)
@@ -172,7 +181,8 @@ class PoseStream:
             new = [name for name in dict.fromkeys(self.streaming) if name not in self._bodies]
             room = MOST_BODIES - len(self._bodies)
             self.crowded = len(new) > room
-            self._bodies.update({name: _Body(name, self._capacity) for name in new[:room]})
+            found = {name: _Body(name, self._capacity, reserved=self._reserved) for name in new[:room]}
+            self._bodies.update(found)
             self.buffers = {name: body.buffer for name, body in self._bodies.items()}
         return before != self.streaming
 
