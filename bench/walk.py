@@ -21,6 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from devices.sim import SimulatedRig
+from devices.trigger import encode_edge
 from ident.description import plan_from_tables
 from ident.model import load_model
 from ident.simulated import ancestors_to_places, movement_for, simulated_config
@@ -47,12 +48,12 @@ class Button:
         self.port = os.ttyname(slave)
         self._edges = 0
 
-    def press(self) -> None:
-        """Press and let go."""
-        for pressed in (0x80, 0x00):
-            os.write(self._master, bytes([pressed | self._edges % 128]))
+    def press(self, held_s: float = 0.1) -> None:
+        """Press and let go, so many real seconds later."""
+        for pressed in (True, False):
+            os.write(self._master, encode_edge(pressed, self._edges))
             self._edges += 1
-            time.sleep(0.1)
+            time.sleep(held_s)
 
 
 class Screen:
