@@ -57,6 +57,6 @@ host = "192.168.1.1"
 # kind = "bytes"                 # a microcontroller's messages; cts or dsr for a switch on the port's own lines
 
 # [quality]                      # what a good take has
-# axis_std_deg = 0.35
-# position_std_mm = 1.6
+# axis_std_deg = 0.42
+# position_std_mm = 2.0
 """

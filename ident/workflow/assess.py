@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 
+from ident.workflow.plan import HANDLE_KINDS
 from ident.workflow.quality import STILL_KINDS, Finding, Observation, QualityLimits, Verdict
 
 
@@ -57,6 +58,9 @@ def _summary(seen: Observation) -> str:
     if math.isfinite(seen.position_std):
         parts.append(f"position ± {seen.position_std * 1e3:.2f} mm")
     parts.append(f"{seen.inliers} of {seen.samples} samples used")
+    if seen.grip != "rigid" and seen.kind not in HANDLE_KINDS:
+        # Worth a remark only: a turn that matters shows in how well the axis is known.
+        parts.append("the grip turned")
     return ", ".join(parts)
 
 

@@ -19,8 +19,8 @@ STILL_KINDS = ("fixed", "handle0")
 class QualityLimits:
     """What a good take has; each can be changed under ``[quality]`` in the rig file."""
 
-    axis_std_deg: float = _limit(0.35, "°", "three times this stays near 1°, which grippers tolerate")
-    position_std_mm: float = _limit(1.6, "mm", "three times this stays within 5 mm, the width of a finger pad")
+    axis_std_deg: float = _limit(0.42, "°", "99 of 100 axes then lie within 1°, which grippers tolerate")
+    position_std_mm: float = _limit(2.0, "mm", "99 of 100 axes then lie within 5 mm, the width of a finger pad")
     min_samples: float = _limit(120.0, "samples", "one second at 120 Hz")
     min_arc_deg: float = _limit(12.0, "°", "a shorter arc does not tell a hinge from a slide")
     min_bow_mm: float = _limit(5.0, "mm", "a path straighter than this shows no axis by itself")

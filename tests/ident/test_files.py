@@ -8,6 +8,7 @@ from ident.config import load_rig
 from ident.description import load_description, render_description
 from ident.errors import IdentError
 from ident.templates import RIG, TEMPLATES
+from ident.workflow.quality import QualityLimits
 
 
 def write(folder: Path, text: str) -> Path:
@@ -101,7 +102,7 @@ def test_a_missing_or_binary_file_is_refused_in_words(tmp_path: Path) -> None:
 def test_the_rig_file_to_start_from_is_valid(tmp_path: Path) -> None:
     config = load_rig(write(tmp_path, RIG))
     assert config.mocap.server == "192.168.1.10"
-    assert config.limits().axis_std_deg == pytest.approx(0.35)
+    assert config.limits().axis_std_deg == QualityLimits().axis_std_deg
 
 
 def test_every_problem_of_a_rig_file_is_named_with_its_line(tmp_path: Path) -> None:

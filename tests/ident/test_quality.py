@@ -28,6 +28,14 @@ def test_a_good_take_is_accepted() -> None:
     assert verdict.good
     assert verdict.advice == "accept"
     assert "80.0° of turn" in verdict.summary
+    assert "grip" not in verdict.summary
+
+
+def test_a_grip_that_turned_without_harm_is_a_remark() -> None:
+    verdict = assess(replace(GOOD, grip="partly"), LIMITS)
+    assert verdict.good
+    assert verdict.summary.endswith("the grip turned")
+    assert "grip" not in assess(replace(GOOD, kind="handle1", grip="loose"), LIMITS).summary
 
 
 @pytest.mark.parametrize(
