@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -39,6 +40,11 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the result is the process's exit status."""
+    # With several threads NumPy's linear algebra sums in another order: the same takes would give other last digits on
+    # another computer. Our matrices are small, and its threads would only take time from those that receive.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # It would look through all installed packages for plug-ins at every start.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     words = list(sys.argv[1:] if arguments is None else arguments)
     verb = next((word for word in words if not word.startswith("-")), None)
     try:

@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,17 +14,20 @@ from pathlib import Path
 from devices.buffer import PoseBuffer, WrenchBuffer
 from devices.clock import HostClock
 from devices.netft import SensorCalibration
+from fitting import warm_up
+from ident.aside import aside, worthwhile
 from ident.config import RigConfig
+from ident.drivers import natnet_config, netft_config
 from ident.errors import IdentError
 from ident.identify import build_tree
 from ident.model import model_text, parse_model
-from ident.reprocess import along_the_record, answered_again
+from ident.reprocess import along_the_record, answered_again, answered_ahead, as_recorded
 from ident.resume import recorded_rig
-from ident.rig import natnet_config, netft_config
 from ident.takes import TakeData, take_data
 from ident.tree import KinematicTree
 from ident.workflow.events import Event, TakeEnded, event_from_dict
 from ident.workflow.machine import step
+from ident.workflow.quality import QualityLimits
 from ident.workflow.state import State
 from sessions import Session, open_session
 from sessions.datagrams import Datagrams
@@ -60,23 +63,40 @@ def model_digest(tree: KinematicTree) -> str:
     return hashlib.sha256(model_text(dataclasses.replace(tree, provenance={})).encode()).hexdigest()
 
 
-class Playback:
+class Workflow:
+    """The workflow as far as it has come again, with every answer of the workstation computed anew."""
+
+    def __init__(self, limits: QualityLimits, on_state: Callable[[State], None]) -> None:
+        self.state = State()
+        self.data: dict[int, TakeData] = {}
+        self.differences: list[str] = []
+        """Takes with other samples, and answers that would have led elsewhere; the recorded ones led on."""
+        self.limits = limits
+        self._on_state = on_state
+
+    def fold(self, recorded: Event, answer: Event | None = None) -> Event:
+        """Take in the next event, with the new answer where that is known already; return what took effect."""
+        again = answer or answered_again(recorded, self.state, self.data, self.limits)
+        event, differs = along_the_record(recorded, again)
+        if differs:
+            self.differences.append(differs)
+        self.state, _ = step(self.state, event)
+        self._on_state(self.state)
+        return event
+
+
+class Playback(Workflow):
     """A session while it is played: the decoders' buffers, and the workflow as far as it has come.
 
     Each event takes effect when the datagrams of its time have been fed, as it did in the measurement: so the buffers
     need to hold no more than then, and whoever watches sees everything at its time.
     """
 
-    def __init__(self, session: Session, log: list[Event], on_state: Callable[[State], None]) -> None:
-        self.state = State()
-        self.data: dict[int, TakeData] = {}
-        self.differences: list[str] = []
-        """Takes with other samples, and answers that would have led elsewhere; the recorded ones led on."""
+    def __init__(self, session: Session, log: Iterable[Event], on_state: Callable[[State], None]) -> None:
         self._config = recorded_rig(session)
-        self.limits = self._config.limits()
+        super().__init__(self._config.limits(), on_state)
         self._decoders = _decoders(session, self._config)
         self._waiting = deque(log)
-        self._on_state = on_state
 
     @property
     def clock(self) -> HostClock:
@@ -114,12 +134,7 @@ class Playback:
             recorded = self._waiting.popleft()
             if isinstance(recorded, TakeEnded):
                 self._take_in(recorded)
-            again = answered_again(recorded, self.state, self.data, self.limits)
-            event, differs = along_the_record(recorded, again)
-            if differs:
-                self.differences.append(differs)
-            self.state, _ = step(self.state, event)
-            self._on_state(self.state)
+            self.fold(recorded)
 
     def _take_in(self, ended: TakeEnded) -> None:
         window = self.body.window(ended.t0_ns, ended.t1_ns)
@@ -159,17 +174,50 @@ def replay(
     log = [event_from_dict(entry.content) for entry in session.events()]
     if not log:
         raise IdentError(f"{path} holds no workflow events; `ident replay --serve` can still stream its datagrams.")
-    playback = Playback(session, log, on_state)
     begin_ns = _start(log, from_take)
-    if begin_ns is not None:
-        play(session, playback.feed, speed=None, t1_ns=begin_ns - 1)
-    with _plotted(playback, plot or PlotSettings()) as feed:
-        played = play(session, feed, speed=speed, t0_ns=begin_ns, stop=stop)
-        playback.finish()
-    tree = build_tree(playback.state, accepted_only=True)
+    settings = plot or PlotSettings()
+    if speed is None and settings.mode == "off" and stop is None and worthwhile():
+        played, workflow = _played_at_once(session, log, begin_ns, on_state)
+    else:
+        workflow = playback = Playback(session, log, on_state)
+        if begin_ns is not None:
+            play(session, playback.feed, speed=None, t1_ns=begin_ns - 1)
+        with _plotted(playback, settings) as feed:
+            played = play(session, feed, speed=speed, t0_ns=begin_ns, stop=stop)
+            playback.finish()
+    tree = build_tree(workflow.state, accepted_only=True)
     whole = dataclasses.replace(played, real_s=time.monotonic() - begun)
-    recorded, differences = _recorded_digest(session), tuple(playback.differences)
-    return Replayed(playback.state, playback.data, tree, whole, recorded, differences)
+    recorded, differences = _recorded_digest(session), tuple(workflow.differences)
+    return Replayed(workflow.state, workflow.data, tree, whole, recorded, differences)
+
+
+def _played_at_once(
+    session: Session, log: list[Event], begin_ns: int | None, on_state: Callable[[State], None]
+) -> tuple[Played, Workflow]:
+    """Play a session that nobody watches by two processes.
+
+    One decodes while the other loads what the fits need; then they share the fits, which the record allows to begin
+    before those before them are done.
+    """
+
+    def decoded() -> tuple[Played, dict[int, TakeData], list[str]]:
+        playback = Playback(session, [event for event in log if isinstance(event, TakeEnded)], lambda _: None)
+        if begin_ns is not None:
+            play(session, playback.feed, speed=None, t1_ns=begin_ns - 1)
+        played = play(session, playback.feed, speed=None, t0_ns=begin_ns)
+        playback.finish()
+        return played, playback.data, playback.differences
+
+    workflow = Workflow(recorded_rig(session).limits(), on_state)
+    with aside(decoded) as takes:
+        warm_up()
+        played, workflow.data, workflow.differences = takes()
+    answers = answered_ahead(log, workflow.data, workflow.limits)
+    along = True
+    for i, recorded in enumerate(log):
+        event = workflow.fold(recorded, answers.get(i) if along else None)
+        along = along and (event is recorded or as_recorded(event, recorded))
+    return played, workflow
 
 
 @contextmanager

@@ -5,24 +5,19 @@ from dataclasses import asdict, dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
-from devices.ati_serial import AtiSerial, AtiSerialConfig
+from devices.ati_serial import AtiSerial
 from devices.buffer import PoseBuffer, WrenchBuffer
 from devices.clock import HostClock
 from devices.errors import DeviceError, Stale
-from devices.natnet import NatNetClient, NatNetConfig
-from devices.netft import NetFT, NetFTConfig, SensorCalibration
+from devices.natnet import NatNetClient
+from devices.netft import NetFT, SensorCalibration
 from devices.samples import DeviceEvent, PoseSample, PoseState, Press
 from devices.trigger import Trigger, TriggerConfig
-from ident.config import ForceTorque, Mocap, RigConfig
+from ident.config import RigConfig
+from ident.drivers import natnet_config, netft_config, serial_config
 
 CONNECT_TIMEOUT_S = 5.0
 """Real seconds that a device has to answer when the rig is opened."""
-
-LONGEST_TAKE_SAMPLES = 216_000
-"""Poses that are kept for a take: ten minutes at 360 Hz."""
-
-LONGEST_LOAD_SAMPLES = 1 << 19
-"""Wrenches that are kept for a calibration: 75 s at 7000 Hz. Sessions keep all of them."""
 
 STALE_S = 0.5
 """Age in host seconds beyond which the last sample no longer says what is happening now."""
@@ -204,47 +199,6 @@ class Rig:
 
 def _nobody_listens(_: Press) -> None:
     """Presses are heard by the workflow; a check has none."""
-
-
-def natnet_config(mocap: Mocap) -> NatNetConfig:
-    """Driver settings of the rig file's ``[mocap]``."""
-    bodies = tuple(name for name in (mocap.body, mocap.reference) if name)
-    return NatNetConfig(
-        server=mocap.server,
-        command_port=mocap.command_port,
-        data_port=mocap.data_port,
-        multicast=mocap.multicast,
-        interface=mocap.interface,
-        bodies=bodies,
-        max_mean_error_m=mocap.max_mean_error_m,
-        driver=mocap.driver,
-        capacity=LONGEST_TAKE_SAMPLES,
-    )
-
-
-def netft_config(ft: ForceTorque) -> NetFTConfig:
-    """Driver settings of the rig file's ``[ft]``."""
-    return NetFTConfig(
-        name="ft",
-        host=ft.host,
-        rdt_port=ft.rdt_port,
-        http_port=ft.http_port,
-        mode=ft.mode,
-        product=ft.product,
-        calibration=None if ft.calibration is None else SensorCalibration(**ft.calibration.model_dump()),
-        latency_s=ft.latency_s,
-        capacity=LONGEST_LOAD_SAMPLES,
-    )
-
-
-def serial_config(ft: ForceTorque) -> AtiSerialConfig:
-    """Driver settings of a serial sensor in the rig file's ``[ft]``."""
-    if ft.calibration is None:
-        raise ValueError("a serial sensor needs its calibration")
-    counts = SensorCalibration(**ft.calibration.model_dump())
-    return AtiSerialConfig(
-        name="ft", port=ft.port, calibration=counts, format=ft.format, baud=ft.baud, latency_s=ft.latency_s
-    )
 
 
 def describe(rig: Rig) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import pinocchio
 import pytest
 import yourdfpy
 
-from ident import reprocess
+from ident import replaying, reprocess
 from ident.cli import main
 from ident.errors import IdentError
 from ident.model import load_model
@@ -60,12 +60,20 @@ def test_other_programs_place_every_frame_where_ident_does(door: Path) -> None:
             np.testing.assert_allclose(placed, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize(("speed", "from_take"), [(None, 0), (400.0, 0), (100.0, 5)])
+@pytest.fixture(params=[True, False], ids=["in two processes", "in one"])
+def processes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replay at full speed that uses both processors, and one that has one only."""
+    monkeypatch.setattr(replaying, "worthwhile", lambda: request.param)
+
+
+@pytest.mark.usefixtures("processes")
+@pytest.mark.parametrize(("speed", "from_take"), [(None, 0), (None, 5), (400.0, 0), (100.0, 5)])
 def test_a_replay_gives_the_same_model_bit_for_bit(door: Path, speed: float | None, from_take: int) -> None:
     done = replay(door / "door.mcap", speed=speed, from_take=from_take)
     assert done.digest == done.recorded
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_replay_keeps_the_order_of_events_and_data(door: Path) -> None:
     _, restored, data = restore(door / "door.mcap")
     states: list[State] = []
@@ -76,6 +84,7 @@ def test_a_replay_keeps_the_order_of_events_and_data(door: Path) -> None:
         replay(door / "door.mcap", speed=None, from_take=99)
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_verdict_that_differs_today_leads_nobody_astray(door: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = replay(door / "door.mcap", speed=None)
     fitted = reprocess.fitted_event
