@@ -30,6 +30,7 @@ from ident.simulated import SimulatedHand, simulated_config
 from ident.ui.lines import Lines
 from ident.workflow import events as ev
 from ident.workflow.state import Phase, State
+from ident.workflow.texts import kept
 
 ROOT = Path(__file__).parents[1]
 SCENES = ("door", "cabinet", "testbench")
@@ -130,11 +131,7 @@ def compare(folder: Path, last: dict[str, Any], killed_ns: int, speed: float) ->
         killed_host = float((folder / "clock").read_text()) + speed * killed_ns
         lost_s = (killed_host - int(poses.t_ns[-1])) * 1e-9 / speed if len(poses.t_ns) else float("inf")
     said = resumed(path, folder)
-    if state.phase is Phase.SAVING:
-        goes_on = "Saved" in said
-    else:
-        goes_on = not now["stopped"] or f"with {len(now['stopped'])} finished takes" in said
-    if not goes_on:
+    if ("Saved" if state.phase is Phase.SAVING else kept(state)) not in said:
         problems.append(f"resume said: {said[-300:]}")
     return Outcome(last["phase"], tuple(problems), lost_s)
 

@@ -103,7 +103,8 @@ def _turn(running: TakeData) -> LiveFit:
     if arc < needed:
         what = f"Turned by {math.degrees(arc):.0f}°; {math.degrees(needed):.0f}° are needed."
         findings = (Finding("short_arc", what, "Turn it further."),)
-    return replace(_of_node(turn, Verdict(f"{math.degrees(arc):.0f}° of turn", findings)), node=None)
+    verdict = Verdict(f"{math.degrees(arc):.0f}° of turn", findings)
+    return replace(_of_node(turn, verdict), node=None, arc_goal=needed)
 
 
 def _held(state: State, take: Take, running: TakeData) -> LiveFit:

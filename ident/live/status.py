@@ -48,6 +48,8 @@ class LiveFit:
     """Radians so far; NaN where nothing turns."""
     travel: float = math.nan
     """Metres so far; NaN where nothing slides."""
+    arc_goal: float = math.nan
+    """Radians of turn that are all that is asked for; NaN where the limits say what is."""
     node: Node | None = None
     looks_like: str = ""
     """The joint type that explains the take best, where it tells."""
@@ -133,7 +135,11 @@ def finished(take: TakeLive) -> bool:
 
 
 def progress_to_goal(fit: LiveFit, limits: QualityLimits) -> float:
-    """How near the take is to being good enough, 0 to 1: the weakest of precision, extent and samples."""
+    """How near the take is to being good enough: the weakest of precision, extent and samples; 1 only where it is."""
+    if fit.good:
+        return 1.0
+    if math.isfinite(fit.arc_goal):
+        return _short_of(fit.arc / fit.arc_goal)
     shares = [fit.samples / limits.min_samples]
     if math.isfinite(fit.axis_std):
         shares.append(limits.axis_std_deg / max(math.degrees(fit.axis_std), 1e-9))
@@ -143,4 +149,9 @@ def progress_to_goal(fit: LiveFit, limits: QualityLimits) -> float:
         shares.append(math.degrees(fit.arc) / limits.min_arc_deg)
     if fit.kind == "prismatic":
         shares.append(fit.travel * 1e3 / limits.min_travel_mm)
-    return min(1.0, max(0.0, min(shares)))
+    return _short_of(min(shares))
+
+
+def _short_of(share: float) -> float:
+    """Keep the bar from being full where something else is not good yet."""
+    return min(0.99, max(0.0, share))

@@ -9,7 +9,7 @@ from ident.workflow.plan import Plan
 from ident.workflow.quality import Verdict
 from ident.workflow.state import Phase, Result, State, Take, Target
 
-_NUMBERS = ("samples", "inliers", "axis_std", "position_std", "arc", "travel")
+_NUMBERS = ("samples", "inliers", "axis_std", "position_std", "arc", "travel", "arc_goal")
 
 
 def state_words(state: State) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from ident.ui.lines import Lines
 from ident.workflow import events as ev
 from ident.workflow.plan import HANDLE_KINDS, JOINT_KINDS, ROOT, Node, Plan
 from ident.workflow.state import Phase, State
+from ident.workflow.texts import kept
 
 HELP = """\
   Enter  do the obvious next thing: start, stop, accept, save
@@ -95,8 +96,7 @@ class LineShell:
                 return
 
     def _left(self, state: State) -> int:
-        kept = sum(bool(take.t1_ns) for take in state.takes)
-        self._print(f"Stopped with {kept} finished takes; they are in the session.")
+        self._print(f"Stopped. {kept(state)}")
         return 1
 
     def _answer(self, line: str, runner: Runner, state: State) -> None:

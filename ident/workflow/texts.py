@@ -42,6 +42,12 @@ _MOVE = {
 }
 
 
+def kept(state: State) -> str:
+    """Say what is kept when the operator leaves now."""
+    takes = sum(bool(take.t1_ns) for take in state.takes)
+    return f"{takes} finished {'take is' if takes == 1 else 'takes are'} in the session."
+
+
 def instruction(state: State) -> Instruction:
     """Text for the present state."""
     if state.paused:

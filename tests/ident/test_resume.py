@@ -157,7 +157,7 @@ def test_ident_resume_goes_on_after_a_kill(tmp_path: Path) -> None:
     assert kept >= 2
     resume = [*command, "resume", str(session), "--ui", "line", "--out", str(tmp_path)]
     said = subprocess.run(resume, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
-    assert f"with {kept} finished takes" in said
+    assert f"Stopped. {kept} finished takes are" in said
     assert "hinge" in said
 
 

@@ -167,7 +167,7 @@ async def test_quitting_asks_and_says_what_is_kept() -> None:
     app = wizard(machine)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("enter", "enter", "q")
-        await sees(app, "1 finished take")
+        await sees(app, "1 finished take is in the session.")
         await pilot.press("n", "q", "y")
     assert app.return_value == 1
 

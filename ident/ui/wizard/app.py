@@ -18,6 +18,7 @@ from ident.ui.wizard.views import unseen
 from ident.workflow import events as ev
 from ident.workflow.quality import QualityLimits
 from ident.workflow.state import Phase, State
+from ident.workflow.texts import kept
 
 LOOK_S = 0.1
 """Real seconds between two looks at devices and fit."""
@@ -147,13 +148,12 @@ class WizardApp(App[int]):
         self.theme = LIGHT if self.theme == DARK else DARK
 
     def notes(self) -> tuple[str, ...]:
-        """What else the status line says."""
+        """What else is worth knowing."""
         return *self._helpers(), "takes end by themselves" if self.auto_end else ""
 
     def kept(self) -> str:
         """Say what is kept when the operator leaves now."""
-        takes = sum(bool(take.t1_ns) for take in self.state.takes)
-        return f"{takes} finished takes are in the session."
+        return kept(self.state)
 
     def leave(self) -> None:
         """End the wizard; the measurement is closed by whoever opened it."""

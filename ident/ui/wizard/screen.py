@@ -122,7 +122,6 @@ class MainScreen(Screen[None]):
         body = views.body(state)
         self._body.show(body)
         self._body.display = bool(body.plain)
-        self._notice.show(Content(f"! {state.notice}" if state.notice else ""))
         self._keys.show(views.key_line(views.keys_now(state), self.size.width))
         self.show_live(self._status)
 
@@ -134,7 +133,8 @@ class MainScreen(Screen[None]):
         state, limits = self.state, self.app.limits
         self._header.show(views.header(state, status, self.size.width))
         self._show_headline(*views.headline(state, status))
-        self._devices.show(views.status_line(status, self.app.notes()))
+        self._notice.show(views.notice_line(state, self.app.notes()))
+        self._devices.show(views.status_line(status))
         take = status.take if status is not None else None
         room = self._fit.content_size.width
         if take is not None and state.phase is Phase.RECORDING:

@@ -13,6 +13,7 @@ from ident.ui.wizard.app import StateChanged, WizardApp
 from ident.workflow import events as ev
 from ident.workflow.plan import Plan
 from ident.workflow.state import Phase, State
+from sessions import Recorder
 
 
 def wanted() -> bool:
@@ -64,7 +65,7 @@ class WizardShell:
                 auto_end=self._auto_end,
                 dark=_dark(),
                 on_look=lambda _: plot.show(runner.state, live.track),
-                helpers=lambda: (live.note, plot.note),
+                helpers=lambda: (_disk(measurement.recorder), live.note, plot.note),
             )
             self._app, self.live = app, live
             if runner.state.phase is Phase.DESCRIBE and plan is not None:
@@ -73,6 +74,12 @@ class WizardShell:
                 yield app
             finally:
                 self._app = self.live = None
+
+
+def _disk(recorder: Recorder) -> str:
+    """How much room is left, where it runs short."""
+    health = recorder.health()
+    return f"disk: {health.free_bytes / 1e9:.1f} GB left" if health.warning else ""
 
 
 def _dark() -> bool:

@@ -137,25 +137,29 @@ def fit_rows(fit: LiveFit | None, limits: QualityLimits, width: int) -> list[Con
         return [Content.assemble(("The numbers come with the movement.", FAINT))]
     sure = fit.verdict.found_out.partition(", ")[2]
     rows = [Content.assemble(f"{'type':<9}", (f"{fit.kind:>9}", "bold"), (f"  {sure}" if sure else "", FAINT))]
+    only_turn = math.isfinite(fit.arc_goal)
     if math.isfinite(fit.axis_std):
         std, goal = math.degrees(fit.axis_std), limits.axis_std_deg
-        rows.append(_bar("axis", f"± {std:.2f}°", goal / max(std, 1e-9), f"≤ {goal:g}°", width))
+        rows.append(_number("axis", f"± {std:.2f}°", goal / max(std, 1e-9), f"≤ {goal:g}°", width, not only_turn))
     if math.isfinite(fit.position_std):
         std, goal = fit.position_std * 1e3, limits.position_std_mm
-        rows.append(_bar("position", f"± {std:.2f} mm", goal / max(std, 1e-9), f"≤ {goal:g} mm", width))
+        rows.append(
+            _number("position", f"± {std:.2f} mm", goal / max(std, 1e-9), f"≤ {goal:g} mm", width, not only_turn)
+        )
     if math.isfinite(fit.arc):
-        turned, goal = math.degrees(fit.arc), limits.min_arc_deg
-        rows.append(_extent("turn", f"{turned:.1f}°", turned / goal, f"≥ {goal:g}°", width, fit.kind == "rotary"))
+        turned, goal = math.degrees(fit.arc), math.degrees(fit.arc_goal) if only_turn else limits.min_arc_deg
+        rows.append(_number("turn", f"{turned:.1f}°", turned / goal, f"≥ {goal:g}°", width, fit.kind == "rotary"))
     if math.isfinite(fit.travel):
         slid, goal = fit.travel * 1e3, limits.min_travel_mm
-        rows.append(_extent("travel", f"{slid:.0f} mm", slid / goal, f"≥ {goal:g} mm", width, fit.kind == "prismatic"))
+        rows.append(_number("travel", f"{slid:.0f} mm", slid / goal, f"≥ {goal:g} mm", width, fit.kind == "prismatic"))
     if fit.samples:
         share, goal = fit.inliers / fit.samples, 1.0 - limits.max_outlier_share
-        rows.append(_bar("used", f"{share:.0%}", share / goal, f"≥ {goal:.0%}", width))
+        rows.append(_number("used", f"{share:.0%}", share / goal, f"≥ {goal:.0%}", width, not only_turn))
     return rows
 
 
-def _extent(label: str, value: str, share: float, goal: str, width: int, needed: bool) -> Content:
+def _number(label: str, value: str, share: float, goal: str, width: int, needed: bool) -> Content:
+    """One number, with a bar where something is asked of it."""
     return _bar(label, value, share, goal, width) if needed else Content(f"{label:<9}{value:>9}")
 
 
@@ -203,7 +207,14 @@ def unseen(take: TakeLive) -> bool:
     return take.unseen_s > NOT_SEEN_S
 
 
-def status_line(status: LiveStatus | None, notes: tuple[str, ...] = ()) -> Content:
+def notice_line(state: State, notes: tuple[str, ...] = ()) -> Content:
+    """What was noticed last, then what else is worth knowing: the plot, the disk, switches."""
+    said = state.notice if state.notice not in dict(state.lost).values() else ""
+    parts = [Content.assemble((f"! {said}", NOTE))] if said else []
+    return Content(" │ ").join([*parts, *(Content.assemble((note, FAINT)) for note in notes if note)])
+
+
+def status_line(status: LiveStatus | None) -> Content:
     """Rates, tracking, age of the last sample, load, samples of the take."""
     if status is None:
         return Content(" ")
@@ -216,7 +227,6 @@ def status_line(status: LiveStatus | None, notes: tuple[str, ...] = ()) -> Conte
         all_seen = take.measured == take.samples
         words = f"{take.samples} samples" if all_seen else f"{take.measured} of {take.samples} seen"
         parts.append(Content.assemble((words, "" if all_seen else NOTE)))
-    parts += [Content.assemble((note, FAINT)) for note in notes if note]
     return Content(" ").append(Content(" │ ").join(parts))
 
 
