@@ -16,7 +16,7 @@ from devices.netft.receiver import RdtSocket
 from devices.netft.status import TABLES
 from devices.samples import DeviceEvent
 
-_BATCH_S = 0.004
+_BATCH_S = 0.008
 """Real seconds to let datagrams gather: kernel stamps do not suffer, and the overhead is shared."""
 _POLL_S = 0.05
 _LOST_HOST_S = 0.6
