@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ident.replaying import Playback
+from ident.playback import Playback
 from sessions import open_session
 from sessions.replay import play
 

@@ -1,25 +1,18 @@
 """Recorded measurements computed again: exactly as they were (replay), or with today's algorithms (refit)."""
 
-import json
-import os
-import select
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from fitting import FitFailure
-from ident.aside import aside
 from ident.identify import Unsolved, node_record, solve_calibration, solve_node
 from ident.takes import TakeData
 from ident.workflow import events as ev
-from ident.workflow.machine import step
 from ident.workflow.quality import QualityLimits, Verdict, refused
 from ident.workflow.state import CALIBRATION, Result, State
 from ident.workflow.walk import with_result
 
 ANSWERS = (ev.Calibrated, ev.Fitted, ev.Failed)
 """Events in which the workstation says what it calculated."""
-_NUMBER = 4
-"""Bytes of a number in a pipe."""
 
 
 def answered_again(recorded: ev.Event, state: State, data: Mapping[int, TakeData], limits: QualityLimits) -> ev.Event:
@@ -34,37 +27,6 @@ def answered_again(recorded: ev.Event, state: State, data: Mapping[int, TakeData
         node = recorded.node if isinstance(recorded, ev.Fitted) else (state.target.node if state.target else "")
         return fitted_event(state, node, recorded.work, data, limits, recorded.t_ns) if node else recorded
     return recorded
-
-
-def answered_ahead(log: Sequence[ev.Event], data: Mapping[int, TakeData], limits: QualityLimits) -> dict[int, ev.Event]:
-    """Compute the workstation's answers to a whole log, each from where the recorded ones led, in two processes.
-
-    They hold as long as those before them are as they were recorded: see :func:`as_recorded`. Some may be missing.
-    """
-    states, state = [], State()
-    for event in log:
-        states.append(state)
-        state, _ = step(state, event)
-    answers = [i for i, event in enumerate(log) if isinstance(event, ANSWERS)]
-    left, offered = os.pipe()
-    # A pipe gives each number to one of those who read it.
-    os.write(offered, b"".join(i.to_bytes(_NUMBER, "little") for i in answers[: select.PIPE_BUF // _NUMBER]))
-    os.close(offered)
-
-    def some() -> dict[int, ev.Event]:
-        numbers = (int.from_bytes(number, "little") for number in iter(lambda: os.read(left, _NUMBER), b""))
-        return {i: answered_again(log[i], states[i], data, limits) for i in numbers}
-
-    try:
-        with aside(some) as others:
-            return some() | others()
-    finally:
-        os.close(left)
-
-
-def as_recorded(answer: ev.Event, recorded: ev.Event) -> bool:
-    """Whether an answer would be recorded in the same words."""
-    return json.dumps(answer.to_dict()) == json.dumps(recorded.to_dict())
 
 
 def along_the_record(recorded: ev.Event, again: ev.Event) -> tuple[ev.Event, str]:

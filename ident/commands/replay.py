@@ -101,7 +101,7 @@ def _prepared(folder: Path) -> Path:
 
 
 def _serve(path: Path, speed: float) -> int:
-    from ident.replaying import recorded_calibration
+    from ident.playback import recorded_calibration
     from sessions import open_session
     from sessions.serve import Place, SessionServer
 
