@@ -1,10 +1,13 @@
 """Tables as plain text: they read the same on any terminal, in a pipe and in a log."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ident.refitting import Change
-from ident.rig import DeviceStatus
-from ident.truth import AXIS_GOAL_DEG, POSITION_GOAL_MM, Row
+if TYPE_CHECKING:
+    # A list of sessions needs neither devices nor fits, which take half a second to import.
+    from ident.refitting import Change
+    from ident.rig import DeviceStatus
+    from ident.truth import Row
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
@@ -19,8 +22,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
     return "\n".join([line(header), line(rule), *(line(row) for row in rows)])
 
 
-def comparison_text(rows: Sequence[Row]) -> str:
+def comparison_text(rows: Sequence["Row"]) -> str:
     """Truth against identified, one line per joint and handle, and a verdict."""
+    from ident.truth import AXIS_GOAL_DEG, POSITION_GOAL_MM
+
     cells = [
         (
             row.name,
@@ -39,7 +44,7 @@ def comparison_text(rows: Sequence[Row]) -> str:
     return f"{table(header, cells, right=(2, 3, 4, 5))}\n\n{verdict}"
 
 
-def changes_text(rows: Sequence[Change]) -> str:
+def changes_text(rows: Sequence["Change"]) -> str:
     """What a refit changed, one line per joint and handle."""
 
     def number(value: float | None, text: str) -> str:
@@ -78,7 +83,7 @@ def changes_text(rows: Sequence[Change]) -> str:
     return table(header, cells, right=(3, 4, 5, 6, 7, 8))
 
 
-def status_text(statuses: Sequence[DeviceStatus]) -> str:
+def status_text(statuses: Sequence["DeviceStatus"]) -> str:
     """One line per device, then what to do about what is wrong."""
     cells = [(s.device, s.address, s.state, f"{s.rate_hz:.0f} Hz", s.details) for s in statuses]
     problems = [f"{s.device}: {s.problem}" for s in statuses if s.problem]
