@@ -139,7 +139,8 @@ def _verdict(state: State) -> Instruction:
     if verdict.good:
         keys = (("Enter", "next"), ("r", "redo"), ("t", "add a take"), ("l", "limits by hand"), ("b", "back"))
         return Instruction(f"{subject}: good", _with_type(verdict), keys)
-    sentences = [_with_type(verdict), *(f"{f.message} {f.remedy}".strip() for f in verdict.findings)]
+    # What to do differently first: whoever looks for a second reads one line.
+    sentences = [*(f"{f.message} {f.remedy}".strip() for f in verdict.findings), _with_type(verdict)]
     again = "add a take now" if verdict.advice == "add" else "redo now"
     suggested = [f.suggests for f in verdict.findings if f.suggests]
     keys = (
