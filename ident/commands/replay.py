@@ -39,7 +39,8 @@ def run(args: argparse.Namespace) -> int:
     """Replay or serve."""
     import gc
 
-    # Most objects are the libraries, which stay: searching them for garbage at the usual rate takes a tenth of it all.
+    # Libraries stay: to search them for garbage while they are loaded, and then at the usual rate, takes a tenth of all.
+    gc.disable()
     gc.set_threshold(100_000, 50, 100)
     from sessions import find_session
 
@@ -63,6 +64,7 @@ def _speed(text: str) -> float | None:
 
 
 def _replay(path: Path, speed: float | None, from_take: int, plot: str, out: Path | None) -> int:
+    import gc
     import sys
 
     from ident.replaying import PlotSettings, replay
@@ -71,6 +73,8 @@ def _replay(path: Path, speed: float | None, from_take: int, plot: str, out: Pat
     lines = Lines(sys.stdout, guide=False)
     folder = Path() if out is None else _prepared(out)
     settings = PlotSettings(plot, folder / "live.png", lambda note: print(note, file=sys.stderr))
+    gc.freeze()
+    gc.enable()
     done = replay(path, speed=speed, from_take=from_take, on_state=lines.show, plot=settings)
     played = done.played
     print(
@@ -101,10 +105,13 @@ def _prepared(folder: Path) -> Path:
 
 
 def _serve(path: Path, speed: float) -> int:
+    import gc
+
     from ident.playback import recorded_calibration
     from sessions import open_session
     from sessions.serve import Place, SessionServer
 
+    gc.enable()
     session = open_session(path)
     with SessionServer(session, Place(http=8080), recorded_calibration(session), speed=speed) as server:
         at = server.place
