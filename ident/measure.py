@@ -22,6 +22,9 @@ from sessions import Recorder, open_session
 
 TURN_S = 0.001
 """Seconds after which a busy thread lets another one run."""
+FULL_SEARCH_EVERY = 200
+"""Searches for young garbage between two full ones, which take 10 ms; twenty times Python's own choice, and still one
+a minute."""
 
 
 @dataclass(frozen=True)
@@ -55,21 +58,25 @@ def measurement(setup: Setup, on_change: Callable[[State], None]) -> Iterator[Me
     prepare_folder(setup.session.parent)
     # Loading the compiled loops holds up every thread: before the devices stream, not during the first take.
     warm_up()
-    with _nothing_old_searched_for_garbage(), _threads_take_turns_quickly(), _opened(setup, on_change) as opened:
+    with _garbage_seldom_searched_for(), _threads_take_turns_quickly(), _opened(setup, on_change) as opened:
         yield opened
 
 
 @contextmanager
-def _nothing_old_searched_for_garbage() -> Iterator[None]:
+def _garbage_seldom_searched_for() -> Iterator[None]:
     """Leave what was loaded so far out of garbage collection, which else holds up every thread for a tenth of a second.
 
-    All the libraries are in memory by now and stay there; searching them again and again finds nothing.
+    All the libraries are in memory by now and stay there; searching them again and again finds nothing. What is made
+    later, the wizard's screens above all, is searched seldom.
     """
+    before = gc.get_threshold()
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*before[:2], FULL_SEARCH_EVERY)
     try:
         yield
     finally:
+        gc.set_threshold(*before)
         gc.unfreeze()
 
 
