@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     """Replay or serve."""
     import gc
 
-    # Libraries stay: to search them for garbage while they are loaded, and then at the usual rate, takes a tenth of all.
+    # Libraries stay: searching them for garbage while they load, and later at the usual rate, costs a tenth of all.
     gc.disable()
     gc.set_threshold(100_000, 50, 100)
     from sessions import find_session
