@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from fitting.result import Mask
 from fitting.se3 import Array, complete_axis, rotation_exp, rotation_log
 
 
@@ -21,10 +22,19 @@ def line_limit(coordinates: Array, noise: float) -> float:
     return float(noise * np.sqrt(2.0 / ((coordinates - coordinates.mean()) ** 2).sum()))
 
 
-def rotary_limit(angles: Array, radius: float, noise: float, turn_noise: float) -> tuple[float, float]:
+def rotary_limit(
+    angles: Array,
+    radius: float,
+    noise: float,
+    turn_noise: float,
+    *,
+    positions: Mask | None = None,
+    orientations: Mask | None = None,
+) -> tuple[float, float]:
     """Axis (rad) and position (m) rms that no unbiased fit of a rotary joint to poses can beat.
 
     By numerical derivatives of the poses after tilt, shift and start, with each sample's own angle eliminated.
+    positions, orientations: (n,) which of them are good; None means all.
     """
     axis, start = np.array([0.0, 0.0, 1.0]), np.array([radius, 0.0, 0.0])
     basis = complete_axis(axis)
@@ -45,7 +55,11 @@ def rotary_limit(angles: Array, radius: float, noise: float, turn_noise: float) 
         J[:, 3:, k] = rotation_log(R1 @ np.swapaxes(R0, 1, 2)) / (2.0 * step * turn_noise)
     _, p = poses(np.zeros(10))
     own = np.concatenate([np.cross(axis, p) / noise, np.broadcast_to(axis / turn_noise, (n, 3))], axis=1)
-    own /= np.linalg.norm(own, axis=1, keepdims=True)
+    if positions is not None:
+        J[~positions, :3], own[~positions, :3] = 0.0, 0.0
+    if orientations is not None:
+        J[~orientations, 3:], own[~orientations, 3:] = 0.0, 0.0
+    own /= np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-12)
     J -= own[:, :, None] * np.einsum("nr,nrk->nk", own, J)[:, None]
     # The start's turn about the axis is the zero of the angles: leave it out.
     J = np.delete(J, 6, axis=2)

@@ -123,9 +123,7 @@ def _piece(one: Agreement, best: Agreement, take: Take) -> tuple[Start, Part]:
     """A take's start, counted about the best axis (which may point the other way), and what is used of it."""
     start = one.motion.starts[0]
     flipped = one.motion.axis @ best.motion.axis < 0.0
-    return replace(start, q=-start.q if flipped else start.q), Part(
-        take, one.noise, one.inliers, one.inliers, np.zeros(len(take), dtype=bool)
-    )
+    return replace(start, q=-start.q if flipped else start.q), Part.of(take, one.noise, one.inliers, one.inliers)
 
 
 def zeroed(q: Array, joint: Joint) -> Array:

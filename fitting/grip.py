@@ -36,7 +36,11 @@ _APART, _FAR = 35.0, 70.0
 """Squared distance of the axis from the one of positions alone, in variances of that, which a part of a take and a
 whole one may have: χ² with 4 components passes the first once in two million, but slow play has longer tails."""
 _WHOLE = 0.85
-"""Share of orientations from which a grip counts as rigid: single bad orientations are no slipping."""
+"""Share of the time in which most orientations follow from which a grip counts as rigid: single bad orientations are no
+slipping."""
+_SLIP = math.radians(2.0)
+_BRIEF = 0.03
+"""A grip that turned by so much for longer than this share of the take slipped."""
 _LITTLE = 0.3
 """Share of orientations below which a part is not worth calling rigid."""
 
@@ -81,27 +85,26 @@ def _tried(
     take: Take, pose: Agreement, circle: CircleFit | FitFailure, allowed: Mask, noise: float | None
 ) -> Gripped | None:
     """The take with the orientations that agree, if they pass both tests."""
-    followed = pose.inliers & allowed
-    on_path = _on_path(take, circle, noise)
-    on_circle = (followed | on_path) & allowed
-    followed = followed & dense(followed, on_circle)
-    share = followed.sum() / max(on_circle.sum(), 1)
-    if share < _LITTLE or followed.sum() < 6:
+    agreed = pose.inliers & allowed
+    on_path = (agreed | _on_path(take, circle, noise)) & allowed
+    held = allowed & dense(agreed, on_path)
+    followed = agreed & held
+    if followed.sum() < max(_LITTLE * on_path.sum(), 6):
         return None
-    if share >= _WHOLE:
-        on_circle = followed
-    part = Part(take, pose.noise, on_circle, followed, np.zeros(len(take), dtype=bool))
+    whole = (held & on_path).sum() >= _WHOLE * on_path.sum() and not _slipped(pose, on_path & ~held)
+    # Where the grip turned at some time, halves of poses that happen to agree are on the way from there.
+    part = Part.of(take, pose.noise, on_path, followed, held if whole else None)
     motion = _consistent(take, pose, followed)
     joint = fit_joint(ROTARY, motion, [part], noise)
     used = joint.parts[0].orientations
     left = used.sum() / max(joint.parts[0].positions.sum(), 1)
     if left < _LITTLE or used.sum() < 6 or _wanders(joint.residuals[0][:, 3:], used):
         return None
-    whole = share >= _WHOLE
     if isinstance(circle, CircleFit):
-        # Positions that stray together mislead the circle; poses that explain them better are not to blame.
+        # Positions that stray together, or that hardly bend, mislead the circle; poses that explain them about as well
+        # are not to blame.
         if _apart(joint.motion, circle) > (_FAR if whole else _APART) and not (
-            whole and _explains(joint.motion, circle, take.p[joint.parts[0].positions])
+            whole and _loses(joint.motion, circle, take.p[joint.parts[0].positions]) < _FAR
         ):
             return None
     elif not whole:
@@ -125,6 +128,12 @@ def _consistent(take: Take, pose: Agreement, followed: Mask) -> Motion:
     return replace(pose.motion, starts=(replace(start, q=q),))
 
 
+def _slipped(pose: Agreement, apart: Mask) -> bool:
+    """Whether more than a few of the samples of stretches that do not follow turned further than a hand plays."""
+    far = (pose.residuals[:, 3:] ** 2).sum(axis=1) > _SLIP**2
+    return bool((apart & far).sum() > _BRIEF * len(apart))
+
+
 def _loose(take: Take, circle: CircleFit | FitFailure, pose: Agreement | None) -> Gripped | None:
     if isinstance(circle, FitFailure):
         return None
@@ -134,7 +143,7 @@ def _loose(take: Take, circle: CircleFit | FitFailure, pose: Agreement | None) -
     noise = Noise(circle.noise, pose.noise.orientation if pose else 1.0)
     return Gripped(
         Motion(circle.axis, circle.center, (Start(R0, p0, q),)),
-        Part(take, noise, circle.inliers.copy(), *np.zeros((2, len(take)), dtype=bool)),
+        Part.of(take, noise, circle.inliers.copy(), np.zeros(len(take), dtype=bool)),
         "loose",
         circle,
         None,
@@ -181,9 +190,10 @@ def _apart(motion: Motion, circle: CircleFit) -> float:
     return float(apart @ np.linalg.lstsq(circle.covariance, apart, rcond=None)[0])
 
 
-def _explains(motion: Motion, circle: CircleFit, points: Array) -> bool:
-    """Whether points (n, 3) lie at least as near to a circle about the motion's axis as to the circle."""
-    return _about(points, motion.axis, motion.center) <= _about(points, circle.axis, circle.center)
+def _loses(motion: Motion, circle: CircleFit, points: Array) -> float:
+    """How much worse points (n, 3) lie on a circle about the motion's axis than on the circle (χ², 4 components)."""
+    more = _about(points, motion.axis, motion.center) - _about(points, circle.axis, circle.center)
+    return len(points) * more / (circle.noise**2 * max(circle.correlation, 1.0))
 
 
 def _about(points: Array, axis: Array, center: Array) -> float:

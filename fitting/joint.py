@@ -12,7 +12,7 @@ from fitting.noise import chi2_quantile
 from fitting.ransac import GATE
 from fitting.result import Mask
 from fitting.se3 import Array, complete_axis
-from fitting.segments import suspects
+from fitting.segments import dense, suspects
 
 if TYPE_CHECKING:
     from fitting.uncertainty import Uncertainty
@@ -27,6 +27,8 @@ _TURNED = 4.0
 themselves would pass for one."""
 _FAR = 0.05
 """Metres along the axis beyond which a sample has not strayed but is somewhere else."""
+_PURE = 0.9
+"""Share of the samples that left the path at a time which must have strayed along the axis alone."""
 _FEW = 0.05
 """Strayed samples, for each good one, below which they are not worth asking."""
 
@@ -39,15 +41,26 @@ class Part:
     noise: Noise
     positions: Mask
     orientations: Mask
+    held: Mask
+    """While the grip held: there orientations may count."""
+    firm: bool
+    """The grip held all the time: of a pose that does not agree as a whole, the half that does counts."""
     strayed: Mask
     """Positions that left the path along the axis: how far they are from the axis still counts."""
+
+    @classmethod
+    def of(cls, take: Take, noise: Noise, positions: Mask, orientations: Mask, held: Mask | None = None) -> "Part":
+        """A part before its first fit. held: (n,) of a firm grip; None: only what is in already may count."""
+        firm = held is not None
+        held = orientations if held is None else held
+        return cls(take, noise, positions, orientations, held, firm, np.zeros_like(positions))
 
 
 def absent(take: Take) -> tuple[Start, Part]:
     """A take that says nothing about the joint: it stays in the results, with none of its samples used."""
     none = np.zeros(len(take), dtype=bool)
     start = Start(take.R[0], take.p[0], np.zeros((len(take), 2)))
-    return start, Part(take, Noise(1.0, 1.0), none, none.copy(), none.copy())
+    return start, Part.of(take, Noise(1.0, 1.0), none, none)
 
 
 @dataclass(frozen=True)
@@ -78,7 +91,7 @@ def fit_joint(kind: Kind, motion: Motion, parts: list[Part], given: float | None
 
     settled: who agrees is known already.
     """
-    allowed = [(part.positions, part.orientations) for part in parts]
+    allowed = [part.positions | part.held for part in parts]
     white = ((1.0, 1.0),) * len(parts)
     solution = _solved(kind, motion, parts, white, 4)
     for _ in range(0 if settled else 2):
@@ -87,9 +100,7 @@ def fit_joint(kind: Kind, motion: Motion, parts: list[Part], given: float | None
         solution = _solved(kind, solution.motion, parts, white, 6)
         if all(_same(old, new) for old, new in zip(before, parts, strict=True)):
             break
-    parts = [
-        _with_noise(kind, solution.motion, part, e, given) for part, e in zip(parts, solution.residuals, strict=True)
-    ]
+    parts = [_with_noise(kind, solution, k, part, given) for k, part in enumerate(parts)]
     solution = replace(solution, motion=_beside_data(solution.motion, parts))
     if kind == ROTARY:
         motion, parts = _with_strayed(solution.motion, parts)
@@ -122,8 +133,7 @@ def _uncertain(kind: Kind, solution: Solution, parts: list[Part], times: Times, 
     scale = [1.0] * len(parts)
     if given is not None:
         scale = [
-            (given / _with_noise(kind, solution.motion, part, e, None).noise.position) ** 2
-            for part, e in zip(parts, solution.residuals, strict=True)
+            (given / _with_noise(kind, solution, k, part, None).noise.position) ** 2 for k, part in enumerate(parts)
         ]
     strayed = [part.strayed for part in parts]
     return uncertainty(kind, solution, [part.take for part in parts], *_weights(parts, times), strayed, scale)
@@ -140,7 +150,9 @@ def _with_strayed(motion: Motion, parts: list[Part]) -> tuple[Motion, list[Part]
         gate = np.sqrt(chi2_quantile(1, GATE)) * part.noise.position
         strayed = (np.abs(off) <= gate) & (np.abs(rises) < _FAR) & ~part.positions
         if strayed.sum() >= _FEW * part.positions.sum():
-            strayed &= moving_poses(part.take)
+            # What drifts along the axis and off it as well passes the gate on its way.
+            strayed &= moving_poses(part.take) & dense(strayed, ~part.positions, share=_PURE)
+            strayed &= ~suspects(off[None], part.positions | strayed, part.noise.position)
         if strayed.sum() < _FEW * part.positions.sum():
             strayed[:] = False
         turned = measured(ROTARY, part.take, motion.axis, motion.center, start.R0, start.p0, by="position")
@@ -156,36 +168,49 @@ def _same(old: Part, new: Part) -> bool:
     return bool(changed <= len(old.take) // _STEADY)
 
 
-def _rescored(
-    kind: Kind, solution: Solution, k: int, part: Part, allowed: tuple[Mask, Mask], given: float | None
-) -> Part:
-    """Ask again who agrees: whole poses where orientations count, positions alone where not."""
-    residuals = solution.residuals[k]
-    squares = weighed(residuals, part.noise)
-    position_only = (residuals[:, :3] ** 2).sum(axis=1) / part.noise.position**2
-    loose = ~allowed[1]
-    inside = np.where(loose, position_only, squares) <= np.where(
-        loose, chi2_quantile(2, GATE), chi2_quantile(6 - kind.latents, GATE)
-    )
-    positions = allowed[0] & inside
-    whitened = np.ascontiguousarray(residuals.T) / np.repeat([part.noise.position, part.noise.orientation], 3)[:, None]
-    whitened[3:, ~part.orientations] = 0.0
-    keep = positions & ~suspects(whitened[:3], positions)
-    keep &= ~suspects(whitened[3:], positions & allowed[1]) | loose
-    if keep.sum() < 5:
-        keep = positions if positions.sum() >= 5 else part.positions
-    updated = replace(part, positions=keep, orientations=keep & allowed[1])
-    return _with_noise(kind, solution.motion, updated, residuals, given)
+def _rescored(kind: Kind, solution: Solution, k: int, part: Part, allowed: Mask, given: float | None) -> Part:
+    """Ask again who agrees: whole poses, or the half of them that does; positions alone while the grip turned."""
+    alone = _halves(kind, solution.motion, k, part.take, solution.residuals[k])
+    together = part.held & (weighed(solution.residuals[k], part.noise) <= chi2_quantile(6 - kind.latents, GATE))
+    e = np.ascontiguousarray(np.where(together[:, None], solution.residuals[k], alone).T)
+    e /= np.repeat([part.noise.position, part.noise.orientation], 3)[:, None]
+    gate = chi2_quantile(2, GATE)
+    there = allowed & (together | ((e[:3] ** 2).sum(axis=0) <= gate) & (part.firm | ~part.held))
+    follows = together | (part.held & ~there & ((e[3:] ** 2).sum(axis=0) <= gate) & part.firm)
+    e[3:, ~follows] = 0.0
+    burst = suspects(e[:3], there) | (suspects(e[3:], follows) & part.held)
+    positions, orientations = there & ~burst, follows & ~burst
+    if positions.sum() < 5:
+        positions, orientations = (there, follows) if there.sum() >= 5 else (part.positions, part.orientations)
+    return _with_noise(kind, solution, k, replace(part, positions=positions, orientations=orientations), given)
 
 
-def _with_noise(kind: Kind, motion: Motion, part: Part, residuals: Array, given: float | None) -> Part:
+def _halves(kind: Kind, motion: Motion, k: int, take: Take, residuals: Array) -> Array:
+    """Residuals (n, 6) of positions and orientations each for itself: what no angle explains."""
+    if kind != ROTARY:
+        return np.full((len(take), 6), np.inf)
+    axis, arm, arms = motion.axis, motion.starts[k].p0 - motion.center, take.p - motion.center
+    rises, radius = (arms - arm) @ axis, np.linalg.norm(np.cross(axis, arm))
+    outward = arms - (arms @ axis)[:, None] * axis
+    far = np.maximum(np.linalg.norm(outward, axis=1), 1e-12)
+    off = outward * (1.0 - radius / far)[:, None] + rises[:, None] * axis
+    turns = residuals[:, 3:]
+    return np.concatenate([off, turns - (turns @ axis)[:, None] * axis], axis=1)
+
+
+def _with_noise(kind: Kind, solution: Solution, k: int, part: Part, given: float | None) -> Part:
     """Noise from the mean squares, with the parameters' share of the freedoms taken off."""
-    p_free, o_free = freedoms(kind, motion, part.noise)
-    count, turned = int(part.positions.sum()), int(part.orientations.sum())
-    if turned < 0.5 * count:
-        p_free = min(p_free, 3.0 - kind.latents)
-    p_square = (residuals[part.positions, :3] ** 2).sum() / max(p_free * count - 5.0, 1.0)
-    o_square = (residuals[part.orientations, 3:] ** 2).sum() / max(o_free * turned - 4.0, 1.0)
+    p_free, o_free = freedoms(kind, solution.motion, part.noise)
+    both = part.positions & part.orientations
+    e = solution.residuals[k]
+    if not np.array_equal(part.positions, part.orientations):
+        e = np.where(both[:, None], e, _halves(kind, solution.motion, k, part.take, e))
+    count, turned, shared = int(part.positions.sum()), int(part.orientations.sum()), int(both.sum())
+    # Alone, a position or an orientation gives all of the angle.
+    p_count = p_free * shared + (3.0 - kind.latents) * (count - shared)
+    o_count = o_free * shared + 2.0 * (turned - shared)
+    p_square = (e[part.positions, :3] ** 2).sum() / max(p_count - 5.0, 1.0)
+    o_square = (e[part.orientations, 3:] ** 2).sum() / max(o_count - 4.0, 1.0)
     floor = 1e-9
     position = given or max(float(np.sqrt(p_square)), floor)
     orientation = max(float(np.sqrt(o_square)), floor) if turned else part.noise.orientation

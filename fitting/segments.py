@@ -136,12 +136,12 @@ def _burst_length(inliers: Mask) -> int:
     return max(_LEAST_RUN, math.ceil(math.log(0.5 / len(inliers)) / math.log(share)))
 
 
-def dense(chosen: Mask, among: Mask, half: int = 15) -> Mask:
-    """Samples (n,) around which at least half of ``among`` is ``chosen``: a stretch, not scattered accidents."""
+def dense(chosen: Mask, among: Mask, half: int = 15, share: float = 0.5) -> Mask:
+    """Samples (n,) around which at least a share of ``among`` is ``chosen``: a stretch, not scattered accidents."""
     n = len(chosen)
     places = np.arange(n)
     low, high = np.maximum(places - half, 0), np.minimum(places + half + 1, n)
     c = np.concatenate([[0], np.cumsum(chosen)])
     a = np.concatenate([[0], np.cumsum(among)])
-    result: Mask = 2 * (c[high] - c[low]) >= a[high] - a[low]
+    result: Mask = c[high] - c[low] >= share * (a[high] - a[low])
     return result
