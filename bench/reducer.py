@@ -21,7 +21,7 @@ from ident.workflow import effects as fx
 from ident.workflow import events as ev
 from ident.workflow.machine import fold, pending, step
 from ident.workflow.plan import HANDLE_KINDS, JOINT_KINDS, ROOT, Node, Plan
-from ident.workflow.state import Phase, State
+from ident.workflow.state import PLACE, TIP, WEIGHT, Phase, State, step_of
 from ident.workflow.texts import instruction, progress
 from ident.workflow.walk import reachable
 
@@ -119,7 +119,8 @@ def obvious(state: State, verdict: dict[str, Any], t_ns: int) -> ev.Event | None
             return ev.Accept(t_ns=t_ns)
         case Phase.VERDICT:
             has_fit = state.target is not None and bool(state.target.node) and state.result(state.target.node)
-            calibrated = state.target is not None and not state.target.node and state.calibration is not None
+            name = step_of(state.target)
+            calibrated = bool(name) and state.step(name).record is not None
             return ev.Accept(t_ns=t_ns) if has_fit or calibrated else ev.Skip(t_ns=t_ns)
         case Phase.FINISHED:
             return None
@@ -131,12 +132,21 @@ def _report(state: State, effect: fx.Effect, verdict: dict[str, Any], t_ns: int)
     """The workstation's answer to an effect."""
     match effect:
         case fx.CheckRig():
-            return ev.RigChecked(t_ns=t_ns, problems=() if verdict is GOOD else ("Not tracked.",))
+            return ev.RigChecked(
+                t_ns=t_ns,
+                problems=() if verdict is GOOD else ("Not tracked.",),
+                offers=(WEIGHT,) if t_ns % 3 else (),
+                gravity=(0.0, 0.0, -9.8),
+            )
         case fx.EndTake(take, t1_ns):
             t0_ns = state.takes[take].t0_ns
             return ev.TakeEnded(t_ns=t_ns, take=take, t0_ns=t0_ns, t1_ns=t1_ns, samples=99, measured=90)
-        case fx.SolveCalibration(work):
-            return ev.Calibrated(t_ns=t_ns, work=work, calibration={"offset_m": [0, 0, 0]}, verdict=verdict)
+        case fx.SolveCalibration(work, what):
+            if verdict == {}:
+                return ev.Failed(t_ns=t_ns, work=work, reason="No.")
+            return ev.Calibrated(
+                t_ns=t_ns, work=work, what=what, anew=True, calibration={"offset_m": [0, 0, 0]}, verdict=verdict
+            )
         case fx.SolveNode(work, node):
             if verdict == {}:
                 return ev.Failed(t_ns=t_ns, work=work, reason="No.")
@@ -181,6 +191,10 @@ def _work(luck: random.Random, state: State) -> int:
     return luck.choice((state.work, state.work, state.work - 1, state.work + 1, -1))
 
 
+def _what(luck: random.Random) -> str:
+    return luck.choice((TIP, TIP, WEIGHT, PLACE, "odd"))
+
+
 def _take(luck: random.Random, state: State) -> int:
     return luck.choice((len(state.takes) - 1, luck.randint(-2, 8)))
 
@@ -205,12 +219,21 @@ def _anything(luck: random.Random, s: State, t: int) -> ev.Event:
         ),
         lambda: ev.Remove(t_ns=t, node=_name(luck, s)),
         lambda: ev.Remark(t_ns=t, text=luck.choice(("", "stiff", "é\x00\n"))),
-        lambda: ev.RigChecked(t_ns=t, problems=luck.choice(((), ("Not tracked.",)))),
-        lambda: ev.CalibrationGiven(t_ns=t, calibration={"offset_m": [0, 0, 0]}),
+        lambda: ev.RigChecked(
+            t_ns=t, problems=luck.choice(((), ("Not tracked.",))), offers=luck.choice(((), (WEIGHT,), (PLACE, "odd")))
+        ),
+        lambda: ev.CalibrationGiven(t_ns=t, calibration={"offset_m": [0, 0, 0]}, what=_what(luck)),
         lambda: ev.TakeEnded(
             t_ns=t, take=_take(luck, s), t0_ns=luck.randint(0, 99), t1_ns=luck.randint(0, 99), samples=3, measured=3
         ),
-        lambda: ev.Calibrated(t_ns=t, work=_work(luck, s), calibration={}, verdict=luck.choice(VERDICTS)),
+        lambda: ev.Calibrated(
+            t_ns=t,
+            work=_work(luck, s),
+            calibration={},
+            verdict=luck.choice(VERDICTS),
+            what=_what(luck),
+            anew=luck.random() < 0.5,
+        ),
         lambda: ev.Fitted(
             t_ns=t,
             work=_work(luck, s),
@@ -230,8 +253,8 @@ def _anything(luck: random.Random, s: State, t: int) -> ev.Event:
 
 
 _PLAIN = (
-    ev.Proceed, ev.Proceed, ev.Redo, ev.AddTake, ev.Accept, ev.Skip, ev.Back, ev.Back, ev.MeasureLimits, ev.Pause,
-    ev.Resume, ev.Interrupted,
+    ev.Proceed, ev.Proceed, ev.Redo, ev.AddTake, ev.Accept, ev.Skip, ev.Back, ev.Back, ev.MeasureLimits, ev.MarkPoints,
+    ev.MarkPoints, ev.Pause, ev.Resume, ev.Interrupted,
 )  # fmt: skip
 
 

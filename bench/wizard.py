@@ -1,9 +1,9 @@
 """The wizard under full load: 360 Hz poses and 7000 Hz wrenches, a take of more than 36 000 samples.
 
-``python -m bench.wizard [SAMPLES] [SECONDS]`` runs it on a pseudo-terminal and presses keys as an operator would, from
-another process. Prints how often the live fit was renewed once the take was that long, and how long a key waited until
-its answer was drawn. Run it alone on the machine: the simulated devices need a core of their own. Fails where the fit
-comes less than ten times a second, and where one key in a hundred waits longer than 100 ms.
+``python -m bench.wizard [SAMPLES] [SECONDS] [BODIES] [PLOT]`` runs it on a pseudo-terminal and presses keys as an
+operator would, from another process. Prints how often the live fit was renewed once the take was that long, and how
+long a key waited until its answer was drawn. Run it alone: the simulated devices need a core of their own.
+Fails where the fit comes less than ten times a second, and where one key in a hundred waits longer than 100 ms.
 """
 
 import random
@@ -23,9 +23,9 @@ LONGEST_WAIT_MS = 100.0
 PATIENCE_S = 5.0
 
 
-def main(samples: int, seconds: float) -> int:
-    """Watch one run."""
-    with tempfile.TemporaryDirectory() as folder, FullLoad(Path(folder), 1, "off", seconds, samples) as load:
+def main(samples: int = SAMPLES, seconds: float = 60.0, bodies: int = 1, plot: str = "off") -> int:
+    """Watch one run, with so many tracked bodies and with or without the live plot."""
+    with tempfile.TemporaryDirectory() as folder, FullLoad(Path(folder), bodies, plot, seconds, samples) as load:
         load.wait_until_begun()
         waits = _press_keys(load.terminal, seconds - 2.0)
         said = load.result()
@@ -52,5 +52,5 @@ def _press_keys(terminal: Terminal, seconds: float) -> list[float]:
 
 
 if __name__ == "__main__":
-    values = [float(word) for word in sys.argv[1:]]
-    sys.exit(main(int(values[0]) if values else SAMPLES, values[1] if len(values) > 1 else 60.0))
+    readers = (int, float, int, str)
+    sys.exit(main(*(read(word) for read, word in zip(readers, sys.argv[1:], strict=False))))

@@ -168,11 +168,12 @@ def record_of(calibration: Calibration, identity: RigIdentity, created: datetime
         serials=dict(identity.serials),
         markers=identity.markers,
         verdict=calibration.verdict,
-        values=_values(calibration),
+        values=values_of(calibration),
     )
 
 
-def _values(calibration: Calibration) -> Values:
+def values_of(calibration: Calibration) -> Values:
+    """A calibration as checked data that can be written."""
     match calibration:
         case Tip():
             rotation = None if calibration.rotation is None else _matrix(calibration.rotation)

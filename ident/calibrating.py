@@ -23,12 +23,8 @@ from calibration import (
     SensorAlignment,
     Tip,
     TipProgress,
-    align_sensor,
     coverage,
-    find_holds,
-    identify_load,
     pivoting_progress,
-    probe_point,
     tip_by_pivoting,
     tip_by_two_rotations,
     two_rotations_progress,
@@ -38,15 +34,16 @@ from devices.sim import SimulatedRig
 from fitting.se3 import Array
 from ident.errors import IdentError
 from ident.output import prepare_folder
+from ident.placing import ENOUGH_POSES, probed
 from ident.rig import Listeners, Rig, describe
 from ident.rigs import open_rig_config
+from ident.simulated import TOUCHED
+from ident.takes import take_data
+from ident.weighing import holds_in, weigh
 from sessions import Recorder, Take, new_session_path
 
 LOOK_S = 0.5
 """Real seconds between two looks at a take that is running."""
-
-ENOUGH_POSES = 150
-"""Poses of a probed point: a little over a second at 120 Hz."""
 
 Advice = tuple[bool, str]
 """Whether the take is good enough, and what to tell the operator."""
@@ -97,12 +94,8 @@ class Bench:
         wrenches = self.rig.wrenches
         if wrenches is None:
             raise IdentError("The rig has no force/torque sensor; add [ft] to the rig file.")
-        window = self.rig.body.window(t0_ns, self.rig.clock.now_ns())
-        keep = window.measured
-        if not keep.any():
-            return ()
-        loads, known = wrenches.interpolate(window.t_ns[keep])
-        return find_holds(window.t_ns[keep], window.poses()[keep], np.where(known[:, None], loads, np.nan))
+        now_ns = self.rig.clock.now_ns()
+        return holds_in(take_data(self.rig.body.window(t0_ns, now_ns), t0_ns, now_ns, wrenches=wrenches))
 
     def _perform(self, movement: dict[str, Any], ended: threading.Event) -> None:
         if self.sim is not None:
@@ -193,16 +186,15 @@ def stored_tip(bench: Bench, store: CalibrationStore) -> Tip:
 def probe_points(bench: Bench, tip: Tip, count: int, marks: Array | None) -> list[ProbedPoint] | CalibrationFailure:
     """Touch points one after the other; the simulated operator touches places around the calibration bar."""
     points: list[ProbedPoint] = []
-    near = np.array([0.6, 0.4, 0.9])
-    simulated = np.array([[0.0, 0.0, 0.0], [0.3, 0.0, 0.0], [0.0, 0.25, 0.05]]) if marks is None else marks
+    simulated = np.array(TOUCHED) if marks is None else np.array(TOUCHED[0]) + marks
     for index in range(count):
         poses = bench.take(
             f"point {index + 1}",
             f"Rest the tip on point {index + 1} of {count} and hold it there for a second.",
-            {"kind": "probe", "point": (near + simulated[index]).tolist()},
+            {"kind": "probe", "point": simulated[index].tolist()},
             lambda t0_ns: (len(bench.poses_since(t0_ns)) > ENOUGH_POSES, "Hold it."),
         )
-        point = probe_point(poses[-ENOUGH_POSES:], tip)
+        point = probed(poses, tip)
         if isinstance(point, CalibrationFailure):
             return point
         points.append(point)
@@ -251,15 +243,7 @@ def calibrate_weight(bench: Bench) -> tuple[SensorAlignment, Load] | Calibration
         {"kind": "free"},
         look,
     )
-    holds = bench.holds_since(start)
-    rotations = np.array([h.rotation for h in holds]).reshape(-1, 3, 3)
-    wrenches = np.array([h.wrench for h in holds]).reshape(-1, 6)
-    valid = np.array([h.valid for h in holds], dtype=bool)
-    alignment = align_sensor(rotations, wrenches[:, :3], gravity=gravity, valid=valid)
-    if isinstance(alignment, CalibrationFailure):
-        return alignment
-    load = identify_load(rotations @ alignment.rotation, wrenches, gravity=gravity, valid=valid)
-    return load if isinstance(load, CalibrationFailure) else (alignment, load)
+    return weigh(bench.holds_since(start), gravity)
 
 
 def _advice(progress: TipProgress) -> Advice:

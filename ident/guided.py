@@ -6,7 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
-from calibration import CalibrationFailure, CalibrationStore, Tip
+from calibration import CalibrationFailure, CalibrationStore, Load, Record, SensorAlignment, Tip
+from calibration.records import Kind
 from devices.sim import SimulatedRig
 from ident.calibrating import rig_identity
 from ident.config import RigConfig
@@ -15,9 +16,10 @@ from ident.measure import Measurement, Setup, measurement
 from ident.simulated import SimulatedHand
 from ident.takes import TakeData
 from ident.ui.line import LineShell
+from ident.weighing import weight_of, weight_record
 from ident.workflow import events as ev
 from ident.workflow.plan import Plan
-from ident.workflow.state import State
+from ident.workflow.state import WEIGHT, State
 from sessions.catalogue import new_session_path
 
 PLOT_NAME = "live.png"
@@ -32,7 +34,7 @@ class Interface:
     auto_end: bool = False
     """A take ends by itself once its precision is good enough."""
     recalibrate: bool = False
-    """Measure the tip again, although a calibration of this rig is stored."""
+    """Measure tip and weight again, although calibrations of this rig are stored."""
 
 
 @dataclass(frozen=True)
@@ -75,13 +77,14 @@ def guide(
     status = 1
     try:
         with measurement(setup, shell.on_change) as m:
+            m.runner.offers = (WEIGHT,)
             if simulation is not None:
                 m.runner.hand = SimulatedHand(simulation.rig, m.rig.mocap.ticks_to_host, m.runner.post)
-            else:
-                _recall_tip(m, interface.recalibrate)
+            elif not interface.recalibrate:
+                _recall(m)
             status = shell.run(m, plan)
             if simulation is None:
-                _remember_tip(m)
+                _remember(m)
     finally:
         if path.exists():
             print(f"Everything recorded is in {path}", file=sys.stderr)
@@ -108,23 +111,44 @@ def _shell(interface: Interface, folder: Path) -> Shell:
     return WizardShell(plot=interface.plot, plot_file=folder / PLOT_NAME, auto_end=interface.auto_end)
 
 
-def _recall_tip(m: Measurement, recalibrate: bool) -> None:
-    """Use the stored tip of this rig, where there is one that still holds; say why where there is none."""
-    if recalibrate or m.runner.state.calibration is not None:
+def _recall(m: Measurement) -> None:
+    """Use the stored calibrations of this rig that still hold; say why where one does not."""
+    store, state = CalibrationStore(), m.runner.state
+    if state.calibration is None and (tip := _stored(m, store, "tip")) is not None:
+        found = tip.calibration()
+        if isinstance(found, Tip):
+            m.runner.post(ev.CalibrationGiven(calibration={**calibration_record(found), **_since(tip)}))
+    if m.rig.wrenches is None or state.step(WEIGHT).record is not None:
         return
-    found = CalibrationStore().find("tip", rig_identity(m.rig))
-    if isinstance(found, CalibrationFailure):
-        if found.cause != "none-stored":
-            print(found.reason, file=sys.stderr)
+    sensor, load = _stored(m, store, "sensor"), _stored(m, store, "load")
+    if sensor is None or load is None:
         return
-    tip = found.calibration()
-    if isinstance(tip, Tip):
-        record = {**calibration_record(tip), "stored": found.created.isoformat()}
-        m.runner.post(ev.CalibrationGiven(calibration=record))
+    mounted, hanging = sensor.calibration(), load.calibration()
+    if isinstance(mounted, SensorAlignment) and isinstance(hanging, Load):
+        record = {**weight_record(mounted, hanging), **_since(load)}
+        m.runner.post(ev.CalibrationGiven(calibration=record, what=WEIGHT))
 
 
-def _remember_tip(m: Measurement) -> None:
-    """Store a tip that was measured in this session, for the next one."""
-    record = m.runner.state.calibration
-    if record is not None and "stored" not in record:
-        CalibrationStore().save(tip_of(record), rig_identity(m.rig))
+def _stored(m: Measurement, store: CalibrationStore, kind: Kind) -> Record | None:
+    found = store.find(kind, rig_identity(m.rig))
+    if not isinstance(found, CalibrationFailure):
+        return found
+    if found.cause != "none-stored":
+        print(found.reason, file=sys.stderr)
+    return None
+
+
+def _since(record: Record) -> dict[str, str]:
+    return {"stored": record.created.isoformat()}
+
+
+def _remember(m: Measurement) -> None:
+    """Store the calibrations that were measured in this session, for the next one."""
+    state, store = m.runner.state, CalibrationStore()
+    tip, weight = state.calibration, state.step(WEIGHT).record
+    found = [
+        *([tip_of(tip)] if tip is not None and "stored" not in tip else []),
+        *(weight_of(weight) if weight is not None and "stored" not in weight else []),
+    ]
+    for calibration in found:
+        store.save(calibration, rig_identity(m.rig))

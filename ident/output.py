@@ -6,11 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from fitting.se3 import inverse
 from ident.errors import IdentError
 from ident.export import render
-from ident.identify import build_tree, tip_frame
+from ident.identify import tip_frame
 from ident.model import save_model
 from ident.model.file import write_text
+from ident.placing import PLACEMENT, finished_model
 from ident.plot.saving import save_figure
 from ident.takes import TakeData
 from ident.workflow.state import State
@@ -38,12 +42,18 @@ class ModelWriter:
 
     def __call__(self, state: State, data: Mapping[int, TakeData]) -> list[str]:
         """Write everything and return the paths."""
-        tree = replace(build_tree(state, accepted_only=True), provenance=self.provenance)
+        tree = replace(finished_model(state), provenance=self.provenance)
         stem = self.folder / state.plan.name
         model, urdf, figure = (stem.with_name(stem.name + end) for end in (".model.json", ".urdf", ".png"))
         save_model(tree, model)
         write_text(urdf, render(tree, "urdf").text)
         tip2body = tip_frame(state)
-        takes = {r.node: [data[t].tip(tip2body) for t in r.takes if t in data] for r in state.results if r.accepted}
+        placement = tree.extra.get(PLACEMENT)
+        world2root = np.eye(4) if placement is None else inverse(np.asarray(placement["root2world"]))
+        takes = {
+            r.node: [world2root @ data[t].tip(tip2body) for t in r.takes if t in data]
+            for r in state.results
+            if r.accepted
+        }
         save_figure(tree, figure, takes)
         return [str(path) for path in (model, urdf, figure)]

@@ -1,19 +1,24 @@
 """Where a model stands in the world: three marked points tie its root to the object, and are measured again later."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from calibration import ProbedPoint, Registration, register_again, register_by_points
+from calibration import ProbedPoint, Registration, Tip, probe_point, register_again, register_by_points
 from calibration.result import CalibrationFailure
 from fitting.se3 import Array, inverse
+from ident.identify import build_tree
 from ident.joints.problems import ModelError
 from ident.tree import ROOT, KinematicTree
+from ident.workflow.quality import Verdict
+from ident.workflow.state import PLACE, State
 
 PLACEMENT = "placement"
 """Field of the model file that holds it."""
+ENOUGH_POSES = 150
+"""Poses of a touched point: a little over a second at 120 Hz."""
 
 
 def marked_points(tree: KinematicTree) -> Array | None:
@@ -40,13 +45,43 @@ def place(
         registration = register_by_points(points)
         if isinstance(registration, CalibrationFailure):
             return registration
-        moved = moved_root(tree, inverse(registration.root2world))
-    else:
-        registration = register_again(marks, points)
-        if isinstance(registration, CalibrationFailure):
-            return registration
-        moved = tree
-    return replace(moved, extra={**tree.extra, PLACEMENT: _record(registration)}), registration
+        return placed_first(tree, _record(registration)), registration
+    registration = register_again(marks, points)
+    if isinstance(registration, CalibrationFailure):
+        return registration
+    return replace(tree, extra={**tree.extra, PLACEMENT: _record(registration)}), registration
+
+
+def placed_first(tree: KinematicTree, placement: Mapping[str, Any]) -> KinematicTree:
+    """A model that was measured in the world, expressed in the root that its marked points define."""
+    moved = moved_root(tree, inverse(np.asarray(placement["root2world"], dtype=float)))
+    return replace(moved, extra={**tree.extra, PLACEMENT: dict(placement)})
+
+
+def probed(poses: Array, tip: Tip) -> ProbedPoint | CalibrationFailure:
+    """The point on which the tip rested at the end of a take; poses (n, 4, 4) body-to-world."""
+    return probe_point(poses[-ENOUGH_POSES:], tip)
+
+
+def solve_place(points: Sequence[Array], tip: Tip) -> tuple[dict[str, Any], Verdict] | str:
+    """Where the model's root is, from the poses (n, 4, 4) of three touched points, or why it cannot be said."""
+    found = []
+    for number, poses in enumerate(points, 1):
+        point = probed(poses, tip)
+        if isinstance(point, CalibrationFailure):
+            return f"Point {number}: {point.reason}"
+        found.append(point)
+    registration = register_by_points(found)
+    if isinstance(registration, CalibrationFailure):
+        return registration.reason
+    return _record(registration), Verdict(registration.verdict)
+
+
+def finished_model(state: State) -> KinematicTree:
+    """The model of everything that was accepted, on its marked points where such were touched."""
+    tree = build_tree(state, accepted_only=True)
+    placement = state.step(PLACE).record
+    return tree if placement is None else placed_first(tree, placement)
 
 
 def moved_root(tree: KinematicTree, old2new: Array) -> KinematicTree:

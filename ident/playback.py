@@ -71,8 +71,12 @@ class Playback(Workflow):
 
     def _take_in(self, ended: TakeEnded) -> None:
         window = self.body.window(ended.t0_ns, ended.t1_ns)
-        reference = None if self.reference is None else self.reference.window(ended.t0_ns, ended.t1_ns)
-        data = take_data(window, ended.t0_ns, ended.t1_ns, reference)
+        if ended.loads and self.wrenches is not None:
+            loads = self.wrenches.window(ended.t0_ns, ended.t1_ns)
+            data = take_data(window, ended.t0_ns, ended.t1_ns, None, loads)
+        else:
+            reference = None if self.reference is None else self.reference.window(ended.t0_ns, ended.t1_ns)
+            data = take_data(window, ended.t0_ns, ended.t1_ns, reference)
         if data.samples != ended.samples:
             self.differences.append(
                 f"take {ended.take + 1}: {ended.samples} samples had been taken in when it was closed, now it has "

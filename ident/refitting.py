@@ -18,6 +18,7 @@ from ident.errors import IdentError
 from ident.identify import build_tree
 from ident.imported import imported_measurement
 from ident.model.compare import Difference, compare
+from ident.placing import finished_model
 from ident.reprocess import refit
 from ident.resume import measurement_of, recorded_rig
 from ident.tree import KinematicTree
@@ -92,7 +93,7 @@ def refit_session(path: Path, settings: RefitSettings) -> tuple[list[Change], Ki
         return [Change(path.name, error=str(error) if explained else f"{type(error).__name__}: {error}")], None
     if imported and not again.results:
         return [Change(path.name, error=_reason(again))], None
-    return changes(path.name, state, again), build_tree(again, accepted_only=True)
+    return changes(path.name, state, again), finished_model(again)
 
 
 def changes(name: str, before: State, after: State) -> list[Change]:

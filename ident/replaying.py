@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from fitting import warm_up
 from ident.aside import aside, worthwhile
 from ident.errors import IdentError
-from ident.identify import build_tree
 from ident.model import model_text, parse_model
+from ident.placing import finished_model
 from ident.retelling import Workflow
 from ident.takes import TakeData
 from ident.tree import KinematicTree
@@ -87,7 +87,7 @@ def replay(
         session, played, workflow = _played_at_once(session, from_take, on_state)
     else:
         played, workflow = _played(session, speed, from_take, on_state, settings, stop)
-    tree = build_tree(workflow.state, accepted_only=True)
+    tree = finished_model(workflow.state)
     whole = dataclasses.replace(played, real_s=time.monotonic() - begun)
     recorded, differences = _recorded_digest(session), tuple(workflow.differences)
     return Replayed(workflow.state, workflow.data, tree, whole, recorded, differences)

@@ -4,11 +4,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from fitting import FitFailure
-from ident.identify import Unsolved, node_record, solve_calibration, solve_node
+from ident.identify import Unsolved, node_record, solve_node
+from ident.steps import calibrated_event, solve_step
 from ident.takes import TakeData
 from ident.workflow import events as ev
 from ident.workflow.quality import QualityLimits, Verdict, refused
-from ident.workflow.state import CALIBRATION, Result, State
+from ident.workflow.state import STEPS, Result, State, step_of
 from ident.workflow.walk import with_result
 
 ANSWERS = (ev.Calibrated, ev.Fitted, ev.Failed)
@@ -17,12 +18,11 @@ ANSWERS = (ev.Calibrated, ev.Fitted, ev.Failed)
 
 def answered_again(recorded: ev.Event, state: State, data: Mapping[int, TakeData], limits: QualityLimits) -> ev.Event:
     """Compute anew what the workstation once answered; events of operator and devices stay as they are."""
-    if isinstance(recorded, ev.Calibrated) or (isinstance(recorded, ev.Failed) and state.waiting == "calibration"):
-        solved = solve_calibration(state, data)
-        if isinstance(solved, str):
-            return ev.Failed(t_ns=recorded.t_ns, work=recorded.work, reason=solved)
-        calibration, verdict = solved
-        return ev.Calibrated(t_ns=recorded.t_ns, work=recorded.work, calibration=calibration, verdict=verdict.to_dict())
+    if isinstance(recorded, ev.Calibrated):
+        again = calibrated_event(state, recorded.what, recorded.work, data, recorded.t_ns)
+        return replace(again, anew=recorded.anew) if isinstance(again, ev.Calibrated) else again
+    if isinstance(recorded, ev.Failed) and state.waiting == "calibration":
+        return calibrated_event(state, step_of(state.target), recorded.work, data, recorded.t_ns)
     if isinstance(recorded, ev.Fitted | ev.Failed):
         node = recorded.node if isinstance(recorded, ev.Fitted) else (state.target.node if state.target else "")
         return fitted_event(state, node, recorded.work, data, limits, recorded.t_ns) if node else recorded
@@ -91,10 +91,10 @@ def refit(
         plan = plan.with_kind(node, kind)
     wanted = {r.node for r in state.results if r.accepted} if nodes is None else nodes
     state = replace(state, plan=plan, results=())
-    if all(state.used_takes(target) for target in CALIBRATION):
-        solved = solve_calibration(state, data)
+    for name, targets in STEPS.items():
+        solved = solve_step(state, name, data) if all(state.used_takes(target) for target in targets) else ""
         if not isinstance(solved, str):
-            state = replace(state, calibration=solved[0], calibration_verdict=solved[1])
+            state = state.with_step(name, record=solved[0], verdict=solved[1])
     for planned in plan.depth_first():
         if planned.name not in wanted:
             continue

@@ -7,7 +7,7 @@ from ident.errors import IdentError
 from ident.takes import TakeData, take_data
 from ident.workflow.events import event_from_dict
 from ident.workflow.machine import fold
-from ident.workflow.state import State
+from ident.workflow.state import WEIGHT, State, Take, step_of
 from sessions import Session, open_session
 
 
@@ -27,7 +27,7 @@ def measurement_of(session: Session) -> tuple[State, dict[int, TakeData]]:
     except (KeyError, TypeError, ValueError) as error:
         raise IdentError(f"{path} was written by another version of ident, or is damaged: {error!r}.") from None
     config = recorded_rig(session)
-    return state, {t.id: _data(session, config, t.t0_ns, t.t1_ns) for t in state.takes if t.t1_ns}
+    return state, {t.id: _data(session, config, t) for t in state.takes if t.t1_ns}
 
 
 def recorded_rig(session: Session) -> RigConfig:
@@ -41,11 +41,9 @@ def recorded_rig(session: Session) -> RigConfig:
         raise IdentError(f"{session.path} describes its rig in a way that cannot be read: {error}.") from None
 
 
-def _data(session: Session, config: RigConfig, t0_ns: int, t1_ns: int) -> TakeData:
-    reference = config.mocap.reference
-    return take_data(
-        session.poses(config.mocap.body, t0_ns, t1_ns),
-        t0_ns,
-        t1_ns,
-        None if reference is None else session.poses(reference, t0_ns, t1_ns),
-    )
+def _data(session: Session, config: RigConfig, take: Take) -> TakeData:
+    window = take.t0_ns, take.t1_ns
+    poses, reference = session.poses(config.mocap.body, *window), config.mocap.reference
+    if step_of(take.target) == WEIGHT:
+        return take_data(poses, *window, None, session.wrenches(*window))
+    return take_data(poses, *window, None if reference is None else session.poses(reference, *window))

@@ -10,22 +10,26 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol
 
+from devices.buffer import PoseBuffer, WrenchBuffer
+from devices.clock import HostClock
 from devices.errors import Stale
 from devices.samples import DeviceEvent, Press
-from ident.identify import build_tree, solve_calibration
 from ident.joints.problems import ModelError
 from ident.model import model_text
+from ident.placing import finished_model
 from ident.reprocess import fitted_event
 from ident.rig import Listeners, Rig
+from ident.steps import calibrated_event
 from ident.takes import TakeData, take_data
 from ident.workflow import effects as fx
 from ident.workflow import events as ev
 from ident.workflow.machine import pending, step
 from ident.workflow.quality import QualityLimits
-from ident.workflow.state import State, Target
+from ident.workflow.state import TIP, WEIGHT, State, Target, step_of
 from ident.workflow.state import Take as WorkflowTake
 from sessions import Recorder, SessionError, Take
 
@@ -68,6 +72,8 @@ class Runner:
         self.state = State()
         self.data: dict[int, TakeData] = {}
         self.hand: Hand | None = None
+        self.offers: tuple[str, ...] = ()
+        """Calibrations beside the tip that the operator is offered, where the rig can have them."""
         self._rig: Rig | None = None
         self._recorder = recorder
         self._save = save
@@ -151,10 +157,9 @@ class Runner:
         if isinstance(event, ev.Described):
             self._recorder.document("object", self.state.plan.to_dict(), event.t_ns)
         elif isinstance(event, ev.Calibrated | ev.CalibrationGiven):
-            self._recorder.document("calibration", event.calibration, event.t_ns)
+            self._recorder.document("calibration" if event.what == TIP else event.what, event.calibration, event.t_ns)
         elif isinstance(event, ev.Saved):
-            tree = build_tree(self.state, accepted_only=True)
-            self._recorder.document("model", json.loads(model_text(tree)), event.t_ns)
+            self._recorder.document("model", json.loads(model_text(finished_model(self.state))), event.t_ns)
         elif isinstance(event, ev.TakeEnded):
             take = self.state.takes[event.take]
             self._recorder.take(
@@ -180,8 +185,8 @@ class Runner:
                 pass  # Its data are in the session already; nothing has to be collected.
             case fx.EndTake(take, t1_ns):
                 self._in_background(lambda: self._collect(state, take, t1_ns))
-            case fx.SolveCalibration(work):
-                self._in_background(lambda: self._calibrate(state, work), work)
+            case fx.SolveCalibration(work, what):
+                self._in_background(lambda: calibrated_event(state, what, work, self.data), work)
             case fx.SolveNode(work, node):
                 self._in_background(lambda: self._fit(state, work, node), work)
             case fx.SaveModel():
@@ -207,7 +212,11 @@ class Runner:
     def _check_rig(self) -> ev.Event:
         if self._rig is None:
             return ev.RigChecked(problems=("The rig is not open.",))
-        return ev.RigChecked(problems=tuple(s.problem for s in self._rig.check() if s.problem))
+        return ev.RigChecked(
+            problems=tuple(s.problem for s in self._rig.check() if s.problem),
+            offers=tuple(name for name in self.offers if name != WEIGHT or self._rig.wrenches is not None),
+            gravity=self._rig.config.gravity,
+        )
 
     def _collect(self, state: State, take: int, t1_ns: int) -> ev.Event:
         """The data of a take; of one that was stopped before a crash, those that its session holds."""
@@ -216,7 +225,7 @@ class Runner:
         if data is None:
             exact = self.hand.window(take) if self.hand is not None else None
             t0_ns, t1_ns = exact or (t0_ns, t1_ns)
-            data = self._received(t0_ns, t1_ns)
+            data = self._received(t0_ns, t1_ns, loads=step_of(state.takes[take].target) == WEIGHT)
         self.data[take] = data
         return ev.TakeEnded(
             take=take,
@@ -225,14 +234,18 @@ class Runner:
             samples=data.samples,
             measured=data.measured,
             longest_loss_s=data.longest_loss_s,
+            loads=data.known_loads,
         )
 
-    def _received(self, t0_ns: int, t1_ns: int) -> TakeData:
+    def _received(self, t0_ns: int, t1_ns: int, *, loads: bool) -> TakeData:
         """What the devices sent between two times, as soon as it is complete."""
         rig = self._rig
         if rig is None:
             raise SessionError("There is no rig to collect a take from.")
-        _wait_for_data(rig, t1_ns)
+        if loads and rig.wrenches is not None:
+            _wait_for_data(rig.clock, (rig.body, rig.wrenches), t1_ns)
+            return take_data(rig.body.window(t0_ns, t1_ns), t0_ns, t1_ns, None, rig.wrenches.window(t0_ns, t1_ns))
+        _wait_for_data(rig.clock, (rig.body,), t1_ns)
         reference = rig.reference
         return take_data(
             rig.body.window(t0_ns, t1_ns),
@@ -240,13 +253,6 @@ class Runner:
             t1_ns,
             None if reference is None else reference.window(t0_ns, t1_ns),
         )
-
-    def _calibrate(self, state: State, work: int) -> ev.Event:
-        solved = solve_calibration(state, self.data)
-        if isinstance(solved, str):
-            return ev.Failed(work=work, reason=solved)
-        calibration, verdict = solved
-        return ev.Calibrated(work=work, calibration=calibration, verdict=verdict.to_dict())
 
     def _fit(self, state: State, work: int, node: str) -> ev.Event:
         return fitted_event(state, node, work, self.data, self._limits)
@@ -289,13 +295,11 @@ class Runner:
         self._on_change(self.state)
 
 
-def _wait_for_data(rig: Rig, t1_ns: int) -> None:
-    """Let the frames up to the end of a take arrive; a silent device is not waited for."""
+def _wait_for_data(clock: HostClock, buffers: Sequence[PoseBuffer | WrenchBuffer], t1_ns: int) -> None:
+    """Let the samples up to the end of a take arrive; a silent device is not waited for."""
     deadline = time.monotonic() + DATA_TIMEOUT_S
     while time.monotonic() < deadline:
-        try:
-            if rig.body.latest(rig.clock.now_ns(), 10**18).t_ns >= t1_ns:
+        with suppress(Stale):
+            if all(buffer.latest(clock.now_ns(), 10**18).t_ns >= t1_ns for buffer in buffers):
                 return
-        except Stale:
-            pass
         time.sleep(0.005)

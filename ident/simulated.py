@@ -8,7 +8,10 @@ from devices.errors import DeviceError
 from devices.sim import SimulatedRig
 from ident.config import ForceTorque, Mocap, RigConfig
 from ident.workflow import events as ev
-from ident.workflow.state import State, Target
+from ident.workflow.state import PLACE, STEPS, WEIGHT, State, Target
+
+TOUCHED = ((0.6, 0.4, 0.9), (0.9, 0.4, 0.9), (0.6, 0.65, 0.95))
+"""Points (m, in the world) that the simulated operator touches where a model is placed: around the calibration bar."""
 
 
 def simulated_config(sim: SimulatedRig) -> RigConfig:
@@ -80,6 +83,10 @@ class SimulatedHand:
 
 def movement_for(target: Target, state: State, style: str = "normal") -> dict[str, Any]:
     """The movement that a take asks the simulated operator for; one that is asked for again is made with care."""
+    if target in STEPS[PLACE]:
+        return {"kind": "probe", "point": list(TOUCHED[STEPS[PLACE].index(target)])}
+    if target in STEPS[WEIGHT]:
+        return {"kind": "free"}
     if not target.node:
         return {"kind": target.purpose}
     if target.purpose != "movement":

@@ -32,6 +32,13 @@ class PoseColumns(Protocol):
         """(n,) whether a row is a measurement."""
 
 
+class WrenchColumns(Protocol):
+    """Loads of a window of time, from live buffers or a recorded session."""
+
+    def interpolate(self, t_ns: Ints) -> tuple[Array, Bools]:
+        """Wrenches (n, 6) at host times, NaN where they are not known, and where they are (n,)."""
+
+
 @dataclass(frozen=True, eq=False)
 class TakeData:
     """Measured poses of one take, body-to-world (or body-to-object where a reference body is tracked)."""
@@ -44,6 +51,13 @@ class TakeData:
     """Frames that arrived in the take, measured or not."""
     longest_loss_s: float
     """Longest time without a measured pose, the ends of the take included."""
+    loads: Array | None = None
+    """(n, 6) N and Nm in the sensor's frame at each pose, NaN where unknown; in takes about the load."""
+
+    @property
+    def known_loads(self) -> int:
+        """Number of poses at which the load is known."""
+        return 0 if self.loads is None else int(np.isfinite(self.loads).all(axis=1).sum())
 
     @property
     def measured(self) -> int:
@@ -55,15 +69,22 @@ class TakeData:
         return np.asarray(self.poses @ tip2body)
 
 
-def take_data(window: PoseColumns, t0_ns: int, t1_ns: int, reference: PoseColumns | None = None) -> TakeData:
-    """Collect the measured poses of a window; relative to a reference body where one is given."""
+def take_data(
+    window: PoseColumns,
+    t0_ns: int,
+    t1_ns: int,
+    reference: PoseColumns | None = None,
+    wrenches: WrenchColumns | None = None,
+) -> TakeData:
+    """Collect the measured poses of a window; relative to a reference body and with loads where such are given."""
     keep = np.asarray(window.measured, dtype=bool)
     t_ns, poses = np.asarray(window.t_ns)[keep], _frames(window, keep)
     if reference is not None:
         t_ns, poses = _relative(t_ns, poses, reference)
     edges = np.concatenate([[t0_ns], t_ns, [t1_ns]])
     loss = float(np.max(np.diff(edges))) * 1e-9 if len(edges) > 1 else 0.0
-    return TakeData(t_ns=t_ns, poses=poses, samples=len(keep), longest_loss_s=loss)
+    loads = None if wrenches is None else wrenches.interpolate(t_ns)[0]
+    return TakeData(t_ns=t_ns, poses=poses, samples=len(keep), longest_loss_s=loss, loads=loads)
 
 
 def _frames(window: PoseColumns, keep: Bools) -> Array:

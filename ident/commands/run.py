@@ -51,7 +51,7 @@ def add_interface_arguments(parser: argparse.ArgumentParser) -> None:
         default="off",
         help="live plot in a window, or refreshed in OUT/live.png (default: off)",
     )
-    parser.add_argument("--recalibrate", action="store_true", help="measure the tip even if a calibration is stored")
+    parser.add_argument("--recalibrate", action="store_true", help="measure tip and weight even if they are stored")
     parser.add_argument("--auto-end", action="store_true", help="end a take by itself once it is precise enough")
 
 

@@ -1,5 +1,6 @@
 """The process that computes live fits: answers what :mod:`ident.live.process` asks until nothing more comes."""
 
+import os
 import sys
 from collections.abc import Mapping
 from io import FileIO
@@ -14,9 +15,13 @@ from ident.takes import TakeData
 from ident.workflow.quality import QualityLimits
 from ident.workflow.state import State
 
+NICENESS = 5
+"""Receiving, recording and keys go first; pictures, which are nicer still, come last."""
+
 
 def main() -> int:
     """Answer questions until there are no more."""
+    os.nice(NICENESS)
     warm_up()
     questions, answers = FileIO(0, closefd=False), FileIO(1, "w", closefd=False)
     desk = _Desk()

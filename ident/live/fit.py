@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibration.tip import TipLimits
 from fitting import FitFailure
-from ident.identify import SEED, Unsolved, node_of, parent_frame, solve_node, tip_frame
-from ident.joints import Rotary
+from ident.identify import Unsolved, node_of, parent_frame, solve_node, tip_frame
 from ident.joints.node import Node
 from ident.joints.problems import ModelError
 from ident.live.status import LiveFit
+from ident.live.steps import step_fit
 from ident.takes import TakeData
 from ident.workflow.quality import Finding, QualityLimits, Verdict, refused
 from ident.workflow.state import Result, State, Take
@@ -54,7 +53,7 @@ def _live_fit(
     if running.measured < FEWEST:
         return LiveFit("", refused("Too few poses yet."), samples=running.measured)
     if not take.target.node:
-        return _turn(running)
+        return step_fit(state, take, running)
     if take.target.purpose != "movement":
         return _held(state, take, running)
     now = replace(take, t1_ns=int(running.t_ns[-1]) + 1)
@@ -90,21 +89,6 @@ def _of_node(node: Node, verdict: Verdict) -> LiveFit:
         travel=spans.get("slide", math.nan),
         node=node,
     )
-
-
-def _turn(running: TakeData) -> LiveFit:
-    """One of the two turns that calibrate the tip."""
-    turn = Rotary.fit([running.poses], name="tip", parent="root", rng=np.random.default_rng(SEED))
-    if isinstance(turn, FitFailure):
-        return LiveFit("", refused(turn.reason), samples=running.measured)
-    needed = 2.0 * TipLimits().min_turn
-    arc = turn.upper - turn.lower
-    findings: tuple[Finding, ...] = ()
-    if arc < needed:
-        what = f"Turned by {math.degrees(arc):.0f}°; {math.degrees(needed):.0f}° are needed."
-        findings = (Finding("short_arc", what, "Turn it further."),)
-    verdict = Verdict(f"{math.degrees(arc):.0f}° of turn", findings)
-    return replace(_of_node(turn, verdict), node=None, arc_goal=needed)
 
 
 def _held(state: State, take: Take, running: TakeData) -> LiveFit:

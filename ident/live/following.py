@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from devices.buffer import PoseWindow
 from fitting.se3 import Array
 from ident.live.sketch import Sketch
 from ident.live.status import LiveFit
 from ident.live.watched import Watched
-from ident.takes import Ints, take_data
-from ident.workflow.state import Take
+from ident.takes import Ints, TakeData, take_data
+from ident.workflow.state import WEIGHT, Take, step_of
 
 COMPARE_S = 1.0
 """Real seconds between two comparisons of the joint types."""
@@ -19,6 +20,8 @@ COMPARE_S = 1.0
 REST_WINDOW_NS = 300_000_000
 REST_M = 0.003
 """Movement (m) within the rest window that still counts as rest; hands tremble by a millimetre."""
+ENOUGH_FOR_HOLDS = 3000
+"""Poses of a sketch in which holds of half a second are found: every 20 ms in a minute."""
 MOVED_M = 0.02
 """Movement (m) after which a take counts as begun."""
 
@@ -40,6 +43,8 @@ class Track:
     longest_loss_s: float
     resting_s: float
     last_seen_ns: int
+    loads: Array | None = None
+    """(n, 6) the load at each pose, in a take about the load."""
     fit: LiveFit | None = None
 
 
@@ -51,7 +56,9 @@ class Following:
         self._rig = rig
         self._poses_until = start_ns - 1
         self._wrenches_until = start_ns - 1
-        self._sketch = Sketch()
+        weighing = step_of(take.target) == WEIGHT and rig.wrenches is not None
+        self._sketch = Sketch(capacity=ENOUGH_FOR_HOLDS) if weighing else Sketch()
+        self._loads = Sketch((6,), ENOUGH_FOR_HOLDS) if weighing else None
         self._wrenches = Sketch((6,))
         self._samples = 0
         self._last_seen = start_ns
@@ -88,6 +95,7 @@ class Following:
             longest_loss_s=max(self._longest_loss_s, (now - self._last_seen) * 1e-9),
             resting_s=0.0 if self._rest_since is None else (now - self._rest_since) * 1e-9,
             last_seen_ns=self._last_seen,
+            loads=None if self._loads is None else self._loads.columns()[1],
         )
 
     def _take_in_poses(self, now: int) -> None:
@@ -95,8 +103,7 @@ class Following:
         window = self._rig.body.window(start, now)
         if not len(window):
             return
-        reference = self._rig.reference
-        piece = take_data(window, start, now, None if reference is None else reference.window(start, now))
+        piece = self._piece(window, start, now)
         self._poses_until = int(window.t_ns[-1])
         self._samples += piece.samples
         if not piece.measured:
@@ -105,7 +112,15 @@ class Following:
         self._longest_loss_s = max(self._longest_loss_s, float(steps.max()) * 1e-9)
         self._last_seen = int(piece.t_ns[-1])
         self._sketch.feed(piece.t_ns, piece.poses)
+        if self._loads is not None and piece.loads is not None:
+            self._loads.feed(piece.t_ns, piece.loads)
         self._notice_rest(piece.poses[:, :3, 3], now)
+
+    def _piece(self, window: PoseWindow, start: int, now: int) -> TakeData:
+        if self._loads is not None:
+            return take_data(window, start, now, wrenches=self._rig.wrenches)
+        reference = self._rig.reference
+        return take_data(window, start, now, None if reference is None else reference.window(start, now))
 
     def _notice_rest(self, positions: Array, now: int) -> None:
         if self._first is None:

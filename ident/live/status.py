@@ -11,6 +11,8 @@ NOT_SEEN_S = 0.25
 
 REST_S = 1.0
 """Host seconds of rest at the end of a movement after which a good take may end by itself."""
+SIDES = 6
+"""Sides of the gripper that point down when it is weighed."""
 HOLD_S = 2.0
 """Host seconds that a still hold lasts, as the operator is asked."""
 
@@ -50,6 +52,8 @@ class LiveFit:
     """Metres so far; NaN where nothing slides."""
     arc_goal: float = math.nan
     """Radians of turn that are all that is asked for; NaN where the limits say what is."""
+    sides: float = math.nan
+    """Sides of the gripper, of six, that have pointed down; NaN where it is not weighed."""
     node: Node | None = None
     looks_like: str = ""
     """The joint type that explains the take best, where it tells."""
@@ -79,15 +83,22 @@ class TakeLive:
 
 
 @dataclass(frozen=True)
+class Load:
+    """How large force and torque are."""
+
+    force_n: float = 0.0
+    torque_nm: float = 0.0
+    net: bool = False
+    """Whether bias and the gripper's weight are taken out."""
+
+
+@dataclass(frozen=True)
 class LiveStatus:
     """Everything on the status line."""
 
     mocap: DeviceLive
     ft: DeviceLive | None = None
-    force_n: float = 0.0
-    """Magnitude of the measured force."""
-    torque_nm: float = 0.0
-    """Magnitude of the measured torque."""
+    load: Load = Load()
     take: TakeLive | None = None
 
 
@@ -104,6 +115,7 @@ _ADVICE = {
     "loose_grip": "hold it firmly",
     "too_quick": "slower",
     "imprecise": "further, and back",
+    "few_sides": "next side down",
 }
 _EARLY = ("few_samples", "outliers")
 
@@ -117,7 +129,7 @@ def advice(take: TakeLive) -> str:
     if take.fit is None:
         return "move it"
     if take.fit.good:
-        return "good: go to the end"
+        return "good: stop" if math.isfinite(take.fit.sides) else "good: go to the end"
     codes = [finding.code for finding in take.fit.verdict.findings]
     # The rest before a movement counts as samples that do not fit; early in a take that says nothing.
     first = next((code for code in codes if code not in _EARLY), codes[0])
@@ -138,6 +150,8 @@ def progress_to_goal(fit: LiveFit, limits: QualityLimits) -> float:
     """How near the take is to being good enough: the weakest of precision, extent and samples; 1 only where it is."""
     if fit.good:
         return 1.0
+    if math.isfinite(fit.sides):
+        return _short_of(fit.sides / SIDES)
     if math.isfinite(fit.arc_goal):
         return _short_of(fit.arc / fit.arc_goal)
     shares = [fit.samples / limits.min_samples]

@@ -13,16 +13,18 @@ import numpy as np
 from devices.clock import HostClock
 from devices.errors import Stale
 from devices.samples import PoseState
+from fitting.se3 import Array, rotation_from_quaternion
 from ident.live.fit import live_fit
 from ident.live.following import Following, Track
 from ident.live.process import FitProcess
 from ident.live.sketch import thinned
-from ident.live.status import DeviceLive, LiveFit, LiveStatus, TakeLive
+from ident.live.status import DeviceLive, LiveFit, LiveStatus, Load, TakeLive
 from ident.live.watched import Watched
 from ident.rig import STALE_S
 from ident.takes import TakeData
+from ident.weighing import Weight, weight_of, without_gripper
 from ident.workflow.quality import QualityLimits
-from ident.workflow.state import State, Take
+from ident.workflow.state import PLACE, WEIGHT, State, Take, step_of
 
 PERIOD_S = 0.07
 """Real seconds between the beginnings of two looks: more than 10 Hz, with some to spare for comparing the types."""
@@ -73,6 +75,7 @@ class Live:
         self._track: Track | None = None
         self._fitter = FitProcess(limits, self._stopping.is_set)
         self._others: tuple[State | None, dict[int, TakeData]] = (None, {})
+        self._weight: tuple[object, Weight | None] = (None, None)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -103,8 +106,8 @@ class Live:
     def status(self) -> LiveStatus:
         """Look at the devices and at the last fit."""
         now = self._clock.now_ns()
-        force, torque, ft = self._ft(now)
-        return LiveStatus(mocap=self._mocap(now), ft=ft, force_n=force, torque_nm=torque, take=self._take(now))
+        load, ft = self._ft(now)
+        return LiveStatus(mocap=self._mocap(now), ft=ft, load=load, take=self._take(now))
 
     def _mocap(self, now: int) -> DeviceLive:
         body = self._rig.body
@@ -115,18 +118,35 @@ class Live:
         age = max(0.0, (now - sample.t_ns) * 1e-9)
         return DeviceLive(body.rate(now), _STATES[sample.state] if age < STALE_S else "silent", age)
 
-    def _ft(self, now: int) -> tuple[float, float, DeviceLive | None]:
+    def _ft(self, now: int) -> tuple[Load, DeviceLive | None]:
         wrenches = self._rig.wrenches
         if wrenches is None:
-            return 0.0, 0.0, None
+            return Load(), None
         try:
             sample = wrenches.latest(now, FOREVER_NS)
         except Stale:
-            return 0.0, 0.0, DeviceLive(0.0, "silent", float("inf"))
+            return Load(), DeviceLive(0.0, "silent", float("inf"))
         age = max(0.0, (now - sample.t_ns) * 1e-9)
         word = "silent" if age >= STALE_S else ("streaming" if sample.valid else "not valid")
-        force, torque = (float(np.linalg.norm(v)) for v in (sample.force, sample.torque))
-        return force, torque, DeviceLive(wrenches.rate(now), word, age)
+        wrench, net = self._without_gripper(now, np.array([*sample.force, *sample.torque]))
+        force, torque = (float(np.linalg.norm(v)) for v in (wrench[:3], wrench[3:]))
+        return Load(force, torque, net), DeviceLive(wrenches.rate(now), word, age)
+
+    def _without_gripper(self, now: int, wrench: Array) -> tuple[Array, bool]:
+        """A wrench without the weight of the gripper, and whether that could be taken out."""
+        record = self._source.state.step(WEIGHT).record
+        if record is None:
+            return wrench, False
+        if self._weight[0] is not record:
+            self._weight = record, weight_of(record)
+        weight = self._weight[1]
+        try:
+            pose = self._rig.body.latest(now, int(STALE_S * 1e9))
+        except Stale:
+            return wrench, False
+        if weight is None or pose.state is not PoseState.MEASURED:
+            return wrench, False
+        return without_gripper(wrench, rotation_from_quaternion(np.array(pose.quaternion)), weight), True
 
     def _take(self, now: int) -> TakeLive | None:
         take = self._source.state.recording
@@ -194,7 +214,10 @@ class Live:
 
     def _fit(self, state: State, take: Take, track: Track, looks_like: str | None) -> tuple[LiveFit, bool]:
         """The fit, and whether this process had to compute it."""
-        running = TakeData(track.t_ns, track.body, track.samples, track.longest_loss_s)
+        running = TakeData(track.t_ns, track.body, track.samples, track.longest_loss_s, track.loads)
+        if running.loads is not None:
+            # Holds are found in a few milliseconds; loads need not go through a pipe for that.
+            return live_fit(state, take, running, {}, self._limits), True
         if self._others[0] is not state:
             node = take.target.node
             same = (t for t in state.takes if node and t.target.node == node and t.used and t.t1_ns)
@@ -207,7 +230,7 @@ class Live:
 
 def _moves(state: State, take: Take) -> bool:
     if not take.target.node:
-        return True
+        return step_of(take.target) != PLACE
     if take.target.purpose != "movement":
         return False
     return state.plan.node(take.target.node).kind not in ("fixed", "handle0")

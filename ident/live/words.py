@@ -7,9 +7,9 @@ from ident.identify import node_of, node_record
 from ident.live.status import LiveFit
 from ident.workflow.plan import Plan
 from ident.workflow.quality import Verdict
-from ident.workflow.state import Phase, Result, State, Take, Target
+from ident.workflow.state import TIP, Phase, Result, State, Take, Target
 
-_NUMBERS = ("samples", "inliers", "axis_std", "position_std", "arc", "travel", "arc_goal")
+_NUMBERS = ("samples", "inliers", "axis_std", "position_std", "arc", "travel", "arc_goal", "sides")
 
 
 def state_words(state: State) -> dict[str, Any]:
@@ -20,6 +20,7 @@ def state_words(state: State) -> dict[str, Any]:
         "takes": [asdict(take) for take in state.takes],
         "results": [{**asdict(result), "verdict": result.verdict.to_dict()} for result in state.results],
         "calibration": state.calibration,
+        "gravity": state.gravity,
     }
 
 
@@ -33,8 +34,8 @@ def state_of(words: dict[str, Any]) -> State:
             Result(**{**result, "takes": tuple(result["takes"]), "verdict": Verdict.from_dict(result["verdict"])})
             for result in words["results"]
         ),
-        calibration=words["calibration"],
-    )
+        gravity=tuple(words["gravity"]),
+    ).with_step(TIP, record=words["calibration"])
 
 
 def _take(words: dict[str, Any]) -> Take:

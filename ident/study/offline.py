@@ -17,9 +17,9 @@ from devices.sim import Disturbances, Scene, load_scene
 from devices.sim.measurement import Measured, Rates
 from devices.sim.world import World
 from ident.description import plan_from_tables
-from ident.identify import solve_calibration
 from ident.reprocess import fitted_event
 from ident.simulated import ancestors_to_places, movement_for
+from ident.steps import calibrated_event
 from ident.takes import TakeData, take_data
 from ident.ui.script import answer
 from ident.workflow import effects as fx
@@ -148,11 +148,8 @@ class _Workshop:
                 return ev.Proceed(t_ns=1)
             case fx.EndTake(take, _):
                 return _ended(take, self.data[take])
-            case fx.SolveCalibration(work):
-                solved = solve_calibration(state, self.data)
-                if isinstance(solved, str):
-                    return ev.Failed(work=work, reason=solved)
-                return ev.Calibrated(work=work, calibration=solved[0], verdict=solved[1].to_dict())
+            case fx.SolveCalibration(work, what):
+                return calibrated_event(state, what, work, self.data)
             case fx.SolveNode(work, node):
                 return fitted_event(state, node, work, self.data, self._limits)
             case fx.SaveModel():

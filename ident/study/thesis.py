@@ -25,7 +25,7 @@ from ident.truth import compare
 from ident.ui.script import answer
 from ident.workflow.plan import ROOT, Plan
 from ident.workflow.quality import QualityLimits
-from ident.workflow.state import CALIBRATION, State, Target
+from ident.workflow.state import CALIBRATION, TIP, State, Target
 
 BAR = Path(__file__).parent / "scenes" / "bar.toml"
 
@@ -186,7 +186,7 @@ def _claimed(node: Node | None) -> Errors:
 
 def _uncalibrated(done: Outcome, node: str, item: Mapping[str, Any]) -> tuple[Errors, Errors]:
     """Errors and claims of our fit to the tracked body's own frame."""
-    solved = solve_node(replace(done.state, calibration=None), node, done.data, QualityLimits())
+    solved = solve_node(done.state.with_step(TIP, record=None), node, done.data, QualityLimits())
     if isinstance(solved, FitFailure):
         return Errors(math.inf, math.inf), _claimed(None)
     found = solved.node

@@ -19,8 +19,8 @@ HELP = """\
   r      redo: set the last take aside        t  add a take beside it
   a      accept the fit as it is              s  skip this joint for now
   l      measure this joint's limits by hand  b  one step back
-  p      pause, and go on                     y  take the type that the verdict suggests
-  q      quit; `ident resume` goes on later
+  o      mark three points, at the end        y  take the type that the verdict suggests
+  p      pause, and go on                     q  quit; `ident resume` goes on later
   go NAME               jump to a joint       place NAME lower|upper|last   where it stands
   type NAME KIND        change a type         rename NAME NEW
   insert NAME KIND PARENT                     remove NAME
@@ -34,6 +34,7 @@ _WORDS: dict[str, Callable[[], ev.Event]] = {
     "s": ev.Skip,
     "b": ev.Back,
     "l": ev.MeasureLimits,
+    "o": ev.MarkPoints,
 }
 
 

@@ -28,9 +28,10 @@ class Lines:
             self._instruct(state)
 
     def _results(self, before: State, state: State) -> None:
-        if state.calibration_verdict is not None and state.calibration_verdict != before.calibration_verdict:
-            mark = "ok" if state.calibration is not None and state.calibration_verdict.good else "!!"
-            self._verdict(mark, "tip", state.calibration_verdict.summary, state)
+        for step in state.steps:
+            if step.verdict is not None and step.verdict != before.step(step.name).verdict:
+                mark = "ok" if step.record is not None and step.verdict.good else "!!"
+                self._verdict(mark, step.name, step.verdict.summary, state)
         for result in state.results:
             old = before.result(result.node)
             if old is None or old.verdict != result.verdict or old.takes != result.takes:

@@ -6,7 +6,7 @@ from typing import Any
 from ident.workflow import events as ev
 from ident.workflow.effects import BeginTake, CheckRig, Effect, EndTake, SaveModel
 from ident.workflow.plan import HANDLE_KINDS, JOINT_KINDS, Node, Plan
-from ident.workflow.state import CALIBRATION, Phase, State, Take, Target
+from ident.workflow.state import PLACE, STEPS, WEIGHT, Phase, State, Take, Target, step_of
 from ident.workflow.walk import (
     Outcome,
     advance,
@@ -22,8 +22,8 @@ from ident.workflow.walk import (
     with_result,
 )
 
-MOCAP = "mocap"
-"""Device without which no take can start."""
+MOCAP, FORCE = "mocap", "ft"
+"""Devices without which no take, or none about the load, can start."""
 
 
 def described(state: State, event: ev.Described) -> Outcome:
@@ -91,7 +91,8 @@ def _begin_take(state: State, t_ns: int) -> Outcome:
     target = state.target
     if target is None:
         return say(state, "There is nothing to measure here.")
-    silent = dict(state.lost).get(MOCAP)
+    lost = dict(state.lost)
+    silent = lost.get(MOCAP) or (lost.get(FORCE) if step_of(target) == WEIGHT else None)
     if silent:
         return say(state, silent)
     places: tuple[tuple[str, str | float], ...] = ()
@@ -131,18 +132,22 @@ def redo(state: State, event: ev.Redo) -> Outcome:
             return say(state, "There is nothing to redo yet.")
         target = before
     if not target.node:
-        state = set_aside(state, [t.id for c in CALIBRATION for t in state.used_takes(c)])
-        state = replace(state, calibration=None, calibration_verdict=None)
-        return enter(state, CALIBRATION[0])
+        return _anew(state, step_of(target))
     used = _takes_for(state, target)
     state = set_aside(state, [used[-1].id] if used else [])
     state = drop_with_descendants(state, target.node)
     return replace(state, phase=Phase.READY, target=target, verdict=None, skipped=state.skipped - {target.node}), ()
 
 
+def _anew(state: State, name: str) -> Outcome:
+    """Measure a calibration from its first take on."""
+    state = set_aside(state, [t.id for target in STEPS[name] for t in state.used_takes(target)])
+    return enter(state.with_step(name, wanted=True, record=None, verdict=None, skipped=False), STEPS[name][0])
+
+
 def _takes_for(state: State, target: Target) -> tuple[Take, ...]:
     if not target.node:
-        return tuple(t for c in CALIBRATION for t in state.used_takes(c))
+        return tuple(t for other in STEPS[step_of(target)] for t in state.used_takes(other))
     return state.used_takes(target)
 
 
@@ -160,7 +165,7 @@ def add_take(state: State, _: ev.AddTake) -> Outcome:
     if state.phase is not Phase.VERDICT or state.target is None:
         return say(state, "A take can be added once there is a fit.")
     if not state.target.node:
-        return say(state, "Calibration is two takes: redo both, or accept.")
+        return say(state, "A calibration is measured as a whole: redo it, or accept.")
     return replace(state, phase=Phase.READY, target=Target("movement", state.target.node), verdict=None), ()
 
 
@@ -173,7 +178,7 @@ def accept(state: State, _: ev.Accept) -> Outcome:
     if state.phase not in (Phase.VERDICT, Phase.READY) or state.target is None:
         return say(state, "There is nothing to accept here.")
     if not state.target.node:
-        if state.calibration is None:
+        if state.step(step_of(state.target)).record is None:
             return say(state, "There is no calibration yet: measure it, or skip.")
         return advance(state)
     result = state.result(state.target.node)
@@ -191,7 +196,7 @@ def skip(state: State, _: ev.Skip) -> Outcome:
     state, effects = leave(state)
     target = state.target
     if target is None or not target.node:
-        state, more = advance(replace(state, calibration_skipped=True))
+        state, more = advance(state.with_step(step_of(target), skipped=True))
     elif target.purpose != "movement":
         state, more = show(state, Target("movement", target.node))
     else:
@@ -224,6 +229,8 @@ def _back_from_ready(state: State) -> Outcome:
         return replace(state, phase=Phase.DESCRIBE), ()
     if state.target.purpose in ("lower_limit", "upper_limit"):
         return show(state, Target("movement", state.target.node))
+    if state.target == STEPS[PLACE][0] and state.step(PLACE).record is None:
+        return replace(state.with_step(PLACE, wanted=False), phase=Phase.REVIEW, target=None), ()
     return _back_to_previous(state, state.target)
 
 
@@ -234,7 +241,7 @@ def _back_to_previous(state: State, target: Target | None) -> Outcome:
     if before.node in state.skipped:
         state = replace(state, skipped=state.skipped - {before.node})
     if not before.node:
-        state = replace(state, calibration_skipped=False)
+        state = state.with_step(step_of(before), skipped=False)
     return show(state, before)
 
 
@@ -261,6 +268,15 @@ def measure_limits(state: State, _: ev.MeasureLimits) -> Outcome:
     ends = (Target("lower_limit", target.node), Target("upper_limit", target.node))
     state = set_aside(state, [t.id for end in ends for t in state.used_takes(end)])
     return replace(state, phase=Phase.READY, target=ends[0], verdict=None), ()
+
+
+def mark_points(state: State, _: ev.MarkPoints) -> Outcome:
+    """Touch three points of the object, so that the model can be found on it again."""
+    if state.phase is not Phase.REVIEW:
+        return say(state, "Points are marked at the end, when everything is measured.")
+    if state.calibration is None:
+        return say(state, "Points are touched with a calibrated tip, and there is none. Go back to calibrate it.")
+    return _anew(state, PLACE)
 
 
 def placed(state: State, event: ev.Place) -> Outcome:

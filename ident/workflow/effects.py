@@ -35,9 +35,10 @@ class AbandonTake:
 
 @dataclass(frozen=True)
 class SolveCalibration:
-    """Find the tip; answered by ``Calibrated`` or ``Failed``."""
+    """Find the tip, the weight or the place; answered by ``Calibrated`` or ``Failed``."""
 
     work: int
+    what: str
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,11 @@ class MeasureLimits(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class MarkPoints(Event):
+    """Say where on the object the model is: touch three points that can be touched again later."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Place(Event):
     """Where an ancestor stands while its child is measured: ``lower``, ``upper`` or ``last``."""
 
@@ -144,6 +149,10 @@ class RigChecked(Event):
     """Result of the rig check: sentences about what is wrong."""
 
     problems: tuple[str, ...] = ()
+    offers: tuple[str, ...] = ()
+    """Calibrations beside the tip that this rig can have, and that are offered unless one is given."""
+    gravity: tuple[float, ...] = ()
+    """In the world, m/s²."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +160,7 @@ class CalibrationGiven(Event):
     """A stored calibration of the same rig, found again or chosen."""
 
     calibration: dict[str, Any]
+    what: str = "tip"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,15 +173,20 @@ class TakeEnded(Event):
     samples: int
     measured: int
     longest_loss_s: float = 0.0
+    loads: int = 0
+    """Poses at which the load is known, in a take that is about the load."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calibrated(Event):
-    """Both calibration movements gave a tip."""
+    """The takes of a calibration gave a result."""
 
     work: int
     calibration: dict[str, Any]
     verdict: dict[str, Any]
+    what: str = "tip"
+    anew: bool = False
+    """What was found with another tip is computed again; sessions of before kept it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import Any
 from ident.workflow import answers, reports
 from ident.workflow import events as ev
 from ident.workflow.effects import CheckRig, Effect, EndTake, SaveModel, SolveCalibration, SolveNode
-from ident.workflow.state import Phase, State
+from ident.workflow.state import Phase, State, step_of
 from ident.workflow.walk import Outcome, say
 
 
@@ -38,7 +38,7 @@ def pending(state: State) -> tuple[Effect, ...]:
     if state.phase is Phase.WORKING and state.waiting == "take":
         return (EndTake(state.takes[-1].id, state.takes[-1].t1_ns),)
     if state.phase is Phase.WORKING and state.waiting == "calibration":
-        return (SolveCalibration(state.work),)
+        return (SolveCalibration(state.work, step_of(state.target)),)
     if state.phase is Phase.WORKING and state.target is not None:
         return (SolveNode(state.work, state.target.node),)
     return ()
@@ -70,6 +70,7 @@ _HANDLERS: dict[type[ev.Event], Callable[[State, Any], Outcome]] = {
     ev.Back: answers.back,
     ev.GoTo: answers.go_to,
     ev.MeasureLimits: answers.measure_limits,
+    ev.MarkPoints: answers.mark_points,
     ev.Place: answers.placed,
     ev.ChangeType: answers.change_type,
     ev.Rename: answers.rename,

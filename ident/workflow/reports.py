@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ident.workflow import events as ev
 from ident.workflow.quality import Verdict, refused
-from ident.workflow.state import CALIBRATION, Phase, Result, State, Target
+from ident.workflow.state import PLACE, STEPS, TIP, Phase, Result, State, Target, step_of
 from ident.workflow.walk import (
     Outcome,
     advance,
@@ -20,14 +20,19 @@ def rig_checked(state: State, event: ev.RigChecked) -> Outcome:
     """Go on when the rig is well, else show what is wrong."""
     if state.phase is not Phase.CHECK:
         return state, ()
-    state = replace(state, problems=event.problems)
+    state = replace(state, problems=event.problems, gravity=event.gravity)
+    for name in event.offers:
+        if name in STEPS:
+            state = state.with_step(name, wanted=True)
     return (state, ()) if event.problems else advance(state)
 
 
 def calibration_given(state: State, event: ev.CalibrationGiven) -> Outcome:
     """Use a stored calibration."""
-    state = replace(state, calibration=event.calibration, calibration_verdict=Verdict("Stored calibration."))
-    here = state.target is not None and not state.target.node and state.phase in (Phase.READY, Phase.VERDICT)
+    if event.what not in STEPS:
+        return state, ()
+    state = state.with_step(event.what, record=event.calibration, verdict=Verdict("Stored calibration."))
+    here = step_of(state.target) == event.what and state.phase in (Phase.READY, Phase.VERDICT)
     return advance(state) if here else (state, ())
 
 
@@ -46,19 +51,27 @@ def take_ended(state: State, event: ev.TakeEnded) -> Outcome:
     state = replace(state, takes=(*state.takes[: take.id], take, *state.takes[take.id + 1 :]))
     if state.phase is not Phase.WORKING or state.waiting != "take" or take.id != len(state.takes) - 1:
         return state, ()
-    follower = {
-        "about_screws": CALIBRATION[1],
-        "lower_limit": Target("upper_limit", take.target.node),
-    }.get(take.target.purpose)
+    follower = _follower(take.target)
     return enter(state, follower) if follower else solve(state)
 
 
+def _follower(target: Target) -> Target | None:
+    """The take that belongs to the same calculation and comes next."""
+    if target.purpose == "lower_limit":
+        return Target("upper_limit", target.node)
+    name = step_of(target)
+    later = STEPS[name][STEPS[name].index(target) + 1 :] if name else ()
+    return later[0] if later else None
+
+
 def calibrated(state: State, event: ev.Calibrated) -> Outcome:
-    """The tip was found."""
-    if not _awaited(state, event.work, "calibration"):
+    """The tip, the weight or the place was found."""
+    if not _awaited(state, event.work, "calibration") or event.what != step_of(state.target):
         return state, ()
     verdict = Verdict.from_dict(event.verdict)
-    state = replace(state, calibration=event.calibration, calibration_verdict=verdict)
+    state = state.with_step(event.what, record=event.calibration, verdict=verdict)
+    if event.what == TIP and event.anew:
+        state = replace(state, results=()).with_step(PLACE, record=None, verdict=None)
     if verdict.good:
         return advance(replace(state, waiting=""))
     return replace(state, phase=Phase.VERDICT, verdict=verdict, waiting=""), ()
@@ -82,8 +95,8 @@ def failed(state: State, event: ev.Failed) -> Outcome:
     if not _awaited(state, event.work, state.waiting):
         return state, ()
     verdict = Verdict.from_dict(event.verdict) if event.verdict else refused(event.reason)
-    if state.target is not None and not state.target.node:
-        state = replace(state, calibration_verdict=verdict)
+    if name := step_of(state.target):
+        state = state.with_step(name, verdict=verdict)
     return replace(state, phase=Phase.VERDICT, verdict=verdict, waiting=""), ()
 
 

@@ -1,6 +1,6 @@
 """Where the measurement stands: one frozen value, rebuilt from the event log at any time."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -34,12 +34,42 @@ class Target:
     """What a take is for."""
 
     purpose: str
-    """``about_screws``, ``about_handle``, ``movement``, ``lower_limit`` or ``upper_limit``."""
+    """``movement``, ``lower_limit`` or ``upper_limit`` of a joint; else one of those in :data:`STEPS`."""
     node: str = ""
     """Joint or handle; empty for calibration."""
 
 
-CALIBRATION = (Target("about_screws"), Target("about_handle"))
+TIP, WEIGHT, PLACE = "tip", "weight", "place"
+STEPS = {
+    TIP: (Target("about_screws"), Target("about_handle")),
+    WEIGHT: (Target("weight"),),
+    PLACE: (Target("point_1"), Target("point_2"), Target("point_3")),
+}
+"""What is calibrated, and by which takes: the gripper's tip; the force/torque sensor with what hangs on it; where
+on the object the model is."""
+CALIBRATION = STEPS[TIP]
+
+
+def step_of(target: Target | None) -> str:
+    """Name of the calibration that a target belongs to; empty for joints and handles."""
+    return next((name for name, targets in STEPS.items() if target in targets), "")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One calibration: whether it is part of this measurement, and what came of it."""
+
+    name: str
+    wanted: bool = False
+    record: dict[str, Any] | None = None
+    """As plain data, once it is found."""
+    verdict: Verdict | None = None
+    skipped: bool = False
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing has to be measured for it any more."""
+        return self.record is not None or self.skipped
 
 
 @dataclass(frozen=True)
@@ -81,9 +111,9 @@ class State:
     target: Target | None = None
     takes: tuple[Take, ...] = ()
     results: tuple[Result, ...] = ()
-    calibration: dict[str, Any] | None = None
-    calibration_verdict: Verdict | None = None
-    calibration_skipped: bool = False
+    steps: tuple[Step, ...] = (Step(TIP, wanted=True), Step(WEIGHT), Step(PLACE))
+    gravity: tuple[float, ...] = ()
+    """In the world (m/s²), where the rig says so."""
     skipped: frozenset[str] = frozenset()
     placed: tuple[tuple[str, str], ...] = ()
     """Ancestors that do not stand at their lower end, as the operator said."""
@@ -102,6 +132,19 @@ class State:
     files: tuple[str, ...] = ()
     notice: str = ""
     """Answer to the last event, where it could not be followed."""
+
+    def step(self, name: str) -> Step:
+        """What came of a calibration."""
+        return next(step for step in self.steps if step.name == name)
+
+    def with_step(self, name: str, **changes: Any) -> "State":
+        """Change what is known of a calibration."""
+        return replace(self, steps=tuple(replace(s, **changes) if s.name == name else s for s in self.steps))
+
+    @property
+    def calibration(self) -> dict[str, Any] | None:
+        """The tip that is used, as plain data."""
+        return self.step(TIP).record
 
     def result(self, node: str) -> Result | None:
         """Fit of a node, if there is one."""

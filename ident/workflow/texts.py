@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ident.workflow.quality import Verdict
-from ident.workflow.state import CALIBRATION, Phase, State, Target
+from ident.workflow.state import CALIBRATION, PLACE, TIP, WEIGHT, Phase, State, Target, step_of
 
 Keys = tuple[tuple[str, str], ...]
 
@@ -21,7 +21,7 @@ class Instruction:
 
 
 _TAKE_KEYS: Keys = (("Enter", "start"), ("b", "back"), ("s", "skip"))
-_TURN = {
+_CALIBRATE = {
     "about_screws": (
         "Turn about screws",
         "Clamp the gripper on a fixed bar. Turn it about its clamping screws, as far as it goes, both ways.",
@@ -30,7 +30,24 @@ _TURN = {
         "Turn about the bar",
         "Stay on the same bar. Turn the gripper about the bar's own axis, as far as it goes, both ways.",
     ),
+    "weight": (
+        "Weigh the gripper",
+        "Hold it freely in the air. Point each of its six sides down in turn, and hold still for a second each time.",
+    ),
+    "point_1": (
+        "Touch point 1",
+        "Rest the tip on a mark of the object that stays: the origin of the model. Hold it there for two seconds.",
+    ),
+    "point_2": (
+        "Touch point 2",
+        "Rest the tip on a second mark, far from the first: the model's x-axis goes there. Hold it for two seconds.",
+    ),
+    "point_3": (
+        "Touch point 3",
+        "Rest the tip on a third mark, off the line through both: the side of the y-axis. Hold it for two seconds.",
+    ),
 }
+_SUBJECTS = {TIP: "the gripper tip", WEIGHT: "the gripper's weight", PLACE: "the object's place"}
 _MOVE = {
     "rotary": "Grip {name} firmly. Turn it once, from one end to the other.",
     "prismatic": "Grip {name} firmly. Slide it once, from one end to the other.",
@@ -74,10 +91,10 @@ def instruction(state: State) -> Instruction:
 
 
 def progress(state: State) -> tuple[int, int]:
-    """What is done and what there is in all: the calibration, and each joint and handle."""
-    calibrated = state.calibration is not None or state.calibration_skipped
+    """What is done and what there is in all: the calibrations, and each joint and handle."""
+    steps = [step for step in state.steps if step.wanted]
     measured = sum(result.accepted for result in state.results)
-    return measured + calibrated, len(state.plan.nodes) + 1
+    return measured + sum(step.done for step in steps), len(state.plan.nodes) + len(steps)
 
 
 def _check(state: State) -> Instruction:
@@ -91,7 +108,7 @@ def _subject(state: State) -> str:
     target = state.target
     if target is None:
         return ""
-    return target.node or "the gripper tip"
+    return target.node or _SUBJECTS[step_of(target)]
 
 
 def _movement(state: State) -> str:
@@ -99,7 +116,7 @@ def _movement(state: State) -> str:
     if target is None:
         return ""
     if not target.node:
-        return _TURN[target.purpose][1]
+        return _CALIBRATE[target.purpose][1]
     if target.purpose == "lower_limit":
         return f"Bring {target.node} to its lower end, where the movement began, and hold it there."
     if target.purpose == "upper_limit":
@@ -109,7 +126,7 @@ def _movement(state: State) -> str:
 
 def _ready(state: State, target: Target) -> Instruction:
     if not target.node:
-        return Instruction(_TURN[target.purpose][0], _TURN[target.purpose][1], _TAKE_KEYS)
+        return Instruction(*_CALIBRATE[target.purpose], _TAKE_KEYS)
     if target.purpose != "movement":
         return Instruction(f"Limits of {target.node}", _movement(state), _TAKE_KEYS)
     sentences = [*_where_ancestors_stand(state, target.node), _movement(state)]
@@ -136,12 +153,18 @@ def _verdict(state: State) -> Instruction:
     if verdict is None:
         return Instruction(subject, "")
     keys: Keys
+    if verdict.good and step_of(state.target):
+        return Instruction(f"{subject}: good", verdict.summary, (("Enter", "next"), ("r", "redo"), ("b", "back")))
     if verdict.good:
         keys = (("Enter", "next"), ("r", "redo"), ("t", "add a take"), ("l", "limits by hand"), ("b", "back"))
         return Instruction(f"{subject}: good", _with_type(verdict), keys)
     # What to do differently first: whoever looks for a second reads one line.
     sentences = [*(f"{f.message} {f.remedy}".strip() for f in verdict.findings), _with_type(verdict)]
     again = "add a take now" if verdict.advice == "add" else "redo now"
+    title = f"{subject}: {_headline(verdict.findings[0].code)}"
+    if name := step_of(state.target):
+        accept: Keys = (("a", "accept all the same"),) if state.step(name).record is not None else ()
+        return Instruction(title, "\n".join(sentences), (("Enter", again), *accept, ("s", "skip"), ("b", "back")))
     suggested = [f.suggests for f in verdict.findings if f.suggests]
     keys = (
         ("Enter", again),
@@ -153,7 +176,7 @@ def _verdict(state: State) -> Instruction:
         ("s", "skip"),
         ("b", "back"),
     )
-    return Instruction(f"{subject}: {_headline(verdict.findings[0].code)}", "\n".join(sentences), keys)
+    return Instruction(title, "\n".join(sentences), keys)
 
 
 def _with_type(verdict: Verdict) -> str:
@@ -184,4 +207,11 @@ def _review(state: State) -> Instruction:
     body = f"Measured: {', '.join(measured) or 'nothing'}."
     if missing:
         body += f" Not in the model: {', '.join(missing)}."
-    return Instruction("Look at the model, then save it", body, (("Enter", "save"), ("b", "back")))
+    place = state.step(PLACE)
+    keys: Keys = (("Enter", "save"), ("b", "back"))
+    if place.record is not None and place.verdict is not None:
+        body += f" {place.verdict.summary}"
+    elif state.calibration is not None:
+        body += " Three marked points tell later where on the object it is."
+        keys = (("Enter", "save"), ("o", "mark three points"), ("b", "back"))
+    return Instruction("Look at the model, then save it", body, keys)

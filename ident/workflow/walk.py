@@ -4,14 +4,19 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ident.workflow.effects import AbandonTake, Effect, SolveCalibration, SolveNode
-from ident.workflow.state import CALIBRATION, Phase, Result, State, Target
+from ident.workflow.state import PLACE, STEPS, TIP, WEIGHT, Phase, Result, State, Target, step_of
 
 Outcome = tuple[State, tuple[Effect, ...]]
 
 
 def targets(state: State) -> tuple[Target, ...]:
     """Everything that is to be measured, in order."""
-    return (*CALIBRATION, *(Target("movement", node.name) for node in state.plan.depth_first()))
+
+    def calibration(*names: str) -> tuple[Target, ...]:
+        return tuple(target for name in names if state.step(name).wanted for target in STEPS[name])
+
+    nodes = tuple(Target("movement", node.name) for node in state.plan.depth_first())
+    return (*calibration(TIP, WEIGHT), *nodes, *calibration(PLACE))
 
 
 def say(state: State, notice: str) -> Outcome:
@@ -22,8 +27,10 @@ def say(state: State, notice: str) -> Outcome:
 def is_open(state: State, target: Target) -> bool:
     """Whether a target still has to be measured."""
     if not target.node:
-        done = state.calibration is not None or state.calibration_skipped
-        return not done and (target == CALIBRATION[-1] or not state.used_takes(target))
+        name = step_of(target)
+        possible = name != PLACE or state.calibration is not None
+        missing = target == STEPS[name][-1] or not state.used_takes(target)
+        return possible and missing and not state.step(name).done
     result = state.result(target.node)
     return target.node not in state.skipped and reachable(state, target.node) and not (result and result.accepted)
 
@@ -46,6 +53,9 @@ def enter(state: State, target: Target) -> Outcome:
     state = replace(state, target=target, verdict=None)
     if target.purpose == "movement" and state.result(target.node) is None and state.used_takes(target):
         return solve(state)
+    # The same points with another tip: touched once is enough.
+    if target == STEPS[PLACE][-1] and all(state.used_takes(point) for point in STEPS[PLACE]):
+        return solve(state)
     return replace(state, phase=Phase.READY, waiting=""), ()
 
 
@@ -55,13 +65,18 @@ def solve(state: State) -> Outcome:
     if state.target is not None and state.target.node:
         state = replace(state, phase=Phase.WORKING, waiting="fit", work=work)
         return state, (SolveNode(work, state.target.node),) if state.target else ()
-    return replace(state, phase=Phase.WORKING, waiting="calibration", work=work), (SolveCalibration(work),)
+    state = replace(state, phase=Phase.WORKING, waiting="calibration", work=work)
+    return state, (SolveCalibration(work, step_of(state.target)),)
 
 
 def show(state: State, target: Target) -> Outcome:
     """Go to a target that may be finished already, and show its verdict."""
-    result = state.result(target.node)
-    verdict = result.verdict if result else (state.calibration_verdict if target == CALIBRATION[-1] else None)
+    if target.node:
+        result = state.result(target.node)
+        verdict = result.verdict if result else None
+    else:
+        name = step_of(target)
+        verdict = state.step(name).verdict if target == STEPS[name][-1] else None
     if verdict is None:
         return enter(state, target)
     return replace(state, phase=Phase.VERDICT, target=target, verdict=verdict, waiting=""), ()

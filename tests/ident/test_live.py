@@ -194,7 +194,7 @@ def test_live_follows_a_take_from_the_buffers() -> None:
     # Half a second without the markers: the final verdict would say so, and so does the live one.
     assert [f.code for f in take.fit.verdict.findings][:1] == ["tracking_lost"]
     status = live.status()
-    assert status.force_n == pytest.approx(5.0)
+    assert status.load.force_n == pytest.approx(5.0)
     assert live.track is not None
     assert live.track.resting_s > 0.0 or take.resting_s == 0.0
     assert len(live.track.wrench) == 300

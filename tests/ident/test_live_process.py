@@ -19,7 +19,7 @@ from ident.live.status import LiveFit
 from ident.live.watch import Live
 from ident.live.words import fit_of, fit_words, state_of, state_words
 from ident.workflow.quality import Verdict
-from ident.workflow.state import Result, State, Take, Target
+from ident.workflow.state import TIP, Result, State, Take, Target
 
 
 def eventually(condition: Callable[[], object]) -> None:
@@ -41,7 +41,7 @@ def two_takes() -> State:
     )
     result = Result("hinge", (0,), node_record(hinge), Verdict("fine"), 0.3, accepted=True)
     tip = {"rotation": np.eye(3).tolist(), "offset_m": [0.0, 0.0, 0.1]}
-    return replace(recording(HINGE, movement), takes=takes, results=(result,), calibration=tip)
+    return replace(recording(HINGE, movement), takes=takes, results=(result,)).with_step(TIP, record=tip)
 
 
 @pytest.fixture

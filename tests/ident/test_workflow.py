@@ -1,6 +1,7 @@
 """The reducer: whatever happens, no exception, no lost take, and the log gives the state back."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from ident.workflow import events as ev
 from ident.workflow.machine import fold, pending, step
 from ident.workflow.plan import Node, Plan
-from ident.workflow.state import CALIBRATION, Phase, State, Target
+from ident.workflow.state import CALIBRATION, PLACE, TIP, WEIGHT, Phase, State, Target, step_of
 from ident.workflow.texts import instruction, progress
 
 DOOR = Plan("door", (Node("hinge", "rotary"), Node("lever", "rotary", "hinge"), Node("grip", "handle2", "lever", 0.01)))
@@ -175,6 +176,8 @@ def test_an_unsound_plan_is_refused_with_the_reason(plan: Plan, word: str) -> No
 
 NAMES = st.sampled_from(["hinge", "lever", "grip", "extra", "root", "nobody", ""])
 KINDS = st.sampled_from(["rotary", "prismatic", "fixed", "auto", "handle2", "handle0", "odd"])
+STEP_NAMES = st.sampled_from([TIP, WEIGHT, PLACE, "odd"])
+OFFERS = st.sampled_from([(), (WEIGHT,), ("odd",)])
 VERDICTS = st.sampled_from([GOOD, BAD, {}])
 SIMPLE = [ev.Proceed, ev.Redo, ev.AddTake, ev.Accept, ev.Skip, ev.Back, ev.MeasureLimits, ev.Pause, ev.Resume]
 
@@ -197,14 +200,23 @@ def actions(draw: st.DrawFn) -> tuple[str, ev.Event]:
             ),
             st.just(ev.Remove(node=node)),
             st.just(ev.Remark(text=node)),
-            st.just(ev.RigChecked(problems=draw(st.sampled_from([(), ("Not tracked.",)])))),
+            st.just(ev.RigChecked(problems=draw(st.sampled_from([(), ("Not tracked.",)])), offers=draw(OFFERS))),
+            st.just(ev.MarkPoints()),
             st.just(ev.TakeEnded(take=number, t0_ns=1, t1_ns=4, samples=3, measured=3)),
-            st.just(ev.CalibrationGiven(calibration={"offset_m": [0, 0, 0]})),
+            st.just(ev.CalibrationGiven(calibration={"offset_m": [0, 0, 0]}, what=draw(STEP_NAMES))),
             st.just(ev.Saved(files=("a",))),
             st.just(ev.SaveFailed(reason="Disk full.")),
             st.just(ev.DeviceChanged(device="mocap", lost=draw(st.booleans()), message="Hm.")),
             st.just(ev.Interrupted()),
-            st.just(ev.Calibrated(work=number, calibration={}, verdict=draw(VERDICTS))),
+            st.just(
+                ev.Calibrated(
+                    work=number,
+                    calibration={},
+                    verdict=draw(VERDICTS),
+                    what=draw(STEP_NAMES),
+                    anew=draw(st.booleans()),
+                )
+            ),
             st.just(ev.Fitted(work=number, node=node, takes=(0,), model={"name": node}, verdict=draw(VERDICTS))),
             st.just(ev.Failed(work=number, reason="No.")),
         )
@@ -219,8 +231,8 @@ def aimed(state: State, how: str, event: ev.Event) -> ev.Event:
     match event:
         case ev.TakeEnded():
             return ev.TakeEnded(take=len(state.takes) - 1, t0_ns=1, t1_ns=4, samples=3, measured=3)
-        case ev.Calibrated(calibration=c, verdict=v):
-            return ev.Calibrated(work=state.work, calibration=c, verdict=v)
+        case ev.Calibrated():
+            return replace(event, work=state.work, what=step_of(state.target))
         case ev.Fitted(verdict=v):
             node = state.target.node if state.target else ""
             return ev.Fitted(work=state.work, node=node, takes=(0,), model={"name": node}, verdict=v)

@@ -11,13 +11,14 @@ from typing import Any
 from ident.identify import node_record
 from ident.joints import Prismatic, Rotary
 from ident.live import DeviceLive, LiveFit, LiveStatus, TakeLive
+from ident.live.status import Load
 from ident.ui.wizard.app import StateChanged, WizardApp
 from ident.workflow import effects as fx
 from ident.workflow import events as ev
 from ident.workflow.machine import step
 from ident.workflow.plan import Node, Plan
 from ident.workflow.quality import Finding, QualityLimits, Verdict
-from ident.workflow.state import State
+from ident.workflow.state import PLACE, TIP, WEIGHT, State
 
 CABINET = Plan(
     "cabinet",
@@ -39,6 +40,7 @@ class FakeMachine:
         self.failed = False
         self.verdict = verdict
         self.problems = problems
+        self.offers: tuple[str, ...] = ()
         self.log: list[ev.Event] = []
         self.app: WizardApp | None = None
         self._now = 1_000_000_000
@@ -58,10 +60,13 @@ class FakeMachine:
     def _answer(self, effect: fx.Effect) -> ev.Event | None:
         match effect:
             case fx.CheckRig():
-                return ev.RigChecked(problems=self.problems)
+                return ev.RigChecked(problems=self.problems, offers=self.offers)
             case fx.EndTake(take, t1_ns):
                 t0_ns = self.state.takes[take].t0_ns
                 return ev.TakeEnded(take=take, t0_ns=t0_ns, t1_ns=t1_ns, samples=600, measured=590)
+            case fx.SolveCalibration(work, what) if what != TIP:
+                found = {WEIGHT: {"mass_kg": 0.512}, PLACE: {"points_m": [[0, 0, 0], [1, 0, 0], [0, 1, 0]]}}[what]
+                return ev.Calibrated(work=work, what=what, calibration=found, verdict=Verdict("Known.").to_dict())
             case fx.SolveCalibration(work):
                 tip = {"rotation": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "offset_m": [0, 0, 0.1], "position_std_m": 4e-4}
                 return ev.Calibrated(work=work, calibration=tip, verdict=Verdict("Tip ± 0.40 mm.").to_dict())
@@ -114,7 +119,7 @@ def look_at(machine: FakeMachine, fit: LiveFit | None = None, **changes: Any) ->
         take = machine.state.recording
         live = None if take is None else TakeLive(take.id, 3.2, 384, 380, fit=fit or live_fit())
         status = LiveStatus(
-            DeviceLive(120.0, "tracking", 0.008), DeviceLive(1000.0, "streaming", 0.002), 4.3, 0.58, live
+            DeviceLive(120.0, "tracking", 0.008), DeviceLive(1000.0, "streaming", 0.002), Load(4.3, 0.58), live
         )
         return replace(status, **changes)
 

@@ -26,6 +26,7 @@ a   accept the fit as it is
 y   take the type that the movement looks like
 s   skip this joint for now        b   one step back
 l   find this joint's limits by hand
+o   at the end: mark three points that tell where the object is
 p   pause, and go on               m   more: jump, rename, insert …
 ?   this help                      q   quit; the session is kept
 

@@ -29,6 +29,7 @@ EVENTS: dict[str, type[ev.Event]] = {
     "skip": ev.Skip,
     "back": ev.Back,
     "limits": ev.MeasureLimits,
+    "mark": ev.MarkPoints,
 }
 SWITCHES = (("e", "end takes by themselves: on or off"), ("d", "light or dark"))
 
@@ -45,6 +46,7 @@ class MainScreen(Screen[None]):
         Binding("s", "say('skip')", show=False),
         Binding("b", "say('back')", show=False),
         Binding("l", "say('limits')", show=False),
+        Binding("o", "say('mark')", show=False),
         Binding("y", "suggested_type", show=False),
         Binding("p", "pause", show=False),
         Binding("m,colon", "menu", show=False),

@@ -4,20 +4,22 @@ Every state has a mark and a word beside its colour, so that nothing is lost on 
 """
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from textual.content import Content
 
 from ident.live import DeviceLive, LiveFit, LiveStatus, TakeLive, advice, progress_to_goal
-from ident.live.status import NOT_SEEN_S
+from ident.live.status import NOT_SEEN_S, SIDES
 from ident.workflow.answers import MOCAP
 from ident.workflow.plan import Node
 from ident.workflow.quality import QualityLimits
-from ident.workflow.state import CALIBRATION, Phase, State
+from ident.workflow.state import PLACE, STEPS, TIP, WEIGHT, Phase, State, Step, step_of
 from ident.workflow.texts import Keys, instruction, progress
 
 GOOD, BAD, NOTE, FAINT = "bold $text-success", "bold $text-error", "bold $text-warning", "$foreground 60%"
 ALWAYS: Keys = (("m", "more"), ("?", "help"), ("q", "quit"))
-TIP = "gripper tip"
+STEP_NAMES = {TIP: "gripper tip", WEIGHT: "its weight", PLACE: "place"}
 
 
 def header(state: State, status: LiveStatus | None, width: int) -> Content:
@@ -64,14 +66,19 @@ def body(state: State) -> Content:
 
 
 def object_rows(state: State) -> tuple[list[Content], int]:
-    """The tip and the tree of joints, one row each, and the index of the present one."""
-    width = max([len(TIP), *(len(_label(state, node)) for node in state.plan)])
-    rows = [_tip_row(state, width)]
-    current = 0
+    """The calibrations and the tree of joints, one row each, and the index of the present one."""
+    steps = [step for step in state.steps if step.wanted]
+    width = max([*(len(STEP_NAMES[step.name]) for step in steps), *(len(_label(state, node)) for node in state.plan)])
+    rows = [_step_row(state, step, width) for step in steps if step.name != PLACE]
+    current = next((i for i, step in enumerate(steps) if step.name == step_of(state.target)), 0)
     for node in state.plan.depth_first():
         if state.target is not None and state.target.node == node.name:
             current = len(rows)
         rows.append(_node_row(state, node, width))
+    if state.step(PLACE).wanted:
+        if step_of(state.target) == PLACE:
+            current = len(rows)
+        rows.append(_step_row(state, state.step(PLACE), width))
     return rows, current
 
 
@@ -80,17 +87,25 @@ def _label(state: State, node: Node) -> str:
     return "  " * (depth - 1) + "└ " + node.name if depth else node.name
 
 
-def _tip_row(state: State, width: int) -> Content:
-    here = state.target is not None and not state.target.node
-    if here:
-        turn = CALIBRATION.index(state.target) + 1 if state.target in CALIBRATION else 1
-        return _row(_present_mark(state), TIP, width, f"{turn} of {len(CALIBRATION)}", here=True)
-    if state.calibration is not None:
-        std = state.calibration.get("position_std_m")
-        return _row(("✓", GOOD), TIP, width, f"± {std * 1e3:.2f} mm" if isinstance(std, float) else "calibrated")
-    if state.calibration_skipped:
-        return _row(("–", NOTE), TIP, width, "skipped")
-    return _row(("·", FAINT), TIP, width, "")
+def _step_row(state: State, step: Step, width: int) -> Content:
+    name, targets = STEP_NAMES[step.name], STEPS[step.name]
+    if state.target in targets:
+        part = f"{targets.index(state.target) + 1} of {len(targets)}" if len(targets) > 1 else ""
+        return _row(_present_mark(state), name, width, part, here=True)
+    if step.record is not None:
+        return _row(("✓", GOOD), name, width, _found(step.record))
+    if step.skipped:
+        return _row(("–", NOTE), name, width, "skipped")
+    return _row(("·", FAINT), name, width, "")
+
+
+def _found(record: Mapping[str, Any]) -> str:
+    """The one number of a calibration that tells the most."""
+    if isinstance(std := record.get("position_std_m"), float):
+        return f"± {std * 1e3:.2f} mm"
+    if isinstance(mass := record.get("mass_kg"), float):
+        return f"{mass * 1e3:.0f} g"
+    return "calibrated" if "points_m" not in record else f"{len(record['points_m'])} points"
 
 
 def _node_row(state: State, node: Node, width: int) -> Content:
@@ -137,6 +152,8 @@ def fit_rows(fit: LiveFit | None, limits: QualityLimits, width: int) -> list[Con
         return [Content.assemble(("The numbers come with the movement.", FAINT))]
     sure = fit.verdict.found_out.partition(", ")[2]
     rows = [Content.assemble(f"{'type':<9}", (f"{fit.kind:>9}", "bold"), (f"  {sure}" if sure else "", FAINT))]
+    if math.isfinite(fit.sides):
+        return [_bar("sides", f"{fit.sides:.0f}", fit.sides / SIDES, f"of {SIDES}", width)]
     only_turn = math.isfinite(fit.arc_goal)
     if math.isfinite(fit.axis_std):
         std, goal = math.degrees(fit.axis_std), limits.axis_std_deg
@@ -220,7 +237,7 @@ def status_line(status: LiveStatus | None) -> Content:
         return Content(" ")
     parts = [_device("mocap", status.mocap)]
     if status.ft is not None:
-        load = f"{status.force_n:.1f} N {status.torque_nm:.1f} Nm"
+        load = f"{'net ' if status.load.net else ''}{status.load.force_n:.1f} N {status.load.torque_nm:.1f} Nm"
         parts.append(_device("F/T", status.ft, load))
     if status.take is not None:
         take = status.take
