@@ -11,7 +11,7 @@ from fitting.noise import chi2_quantile
 from fitting.ransac import GATE, QUANTILE, WIDER, shoulder, smallest_noise, spread
 from fitting.result import FitFailure, Mask
 from fitting.se3 import Array
-from fitting.segments import Pace, outvoting_rests
+from fitting.segments import moving, outvoting_rests
 
 _HYPOTHESES = 150
 _SUBSET = 200
@@ -46,7 +46,7 @@ class Agreement:
 
 def moving_poses(take: Take) -> Mask:
     """Samples outside of long pauses, of the position or of the orientation."""
-    return Pace.of(_moves(take)).moving()
+    return moving(_moves(take))
 
 
 def resting_poses(take: Take) -> Mask:

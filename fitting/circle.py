@@ -9,22 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fitting import checks, ransac
-from fitting.ransac import Consensus, consensus
-from fitting.result import AxisFit, FitFailure, Mask, frozen
+from fitting.ransac import Consensus
+from fitting.result import AxisFit, FitFailure, frozen
 from fitting.se3 import Array
-from fitting.segments import Pace
 from fitting.spectrum import Scores, blocks_of, spread
 
 _LEAST = 6
 _PARAMETERS = 6
 _STRAIGHT = 3.0
 """Below so many standard deviations of curvature the arc cannot be told from a straight line."""
-_TURNS = 6
-_FLAT = 4.0
-"""Height of an arc over its chord, in standard deviations of noise, below which triples say little about its plane."""
 _BOTH = np.eye(2)
 """Radial and axial residuals have spectra of their own."""
 _SMALLEST = 8.0
@@ -55,31 +50,6 @@ class CircleFit(AxisFit):
         return self.angles
 
 
-class Circle:
-    """Geometric model for the robust engine."""
-
-    sample_size = 3
-    freedom = 2
-
-    def from_sample(self, data: Array, chosen: NDArray[np.int64]) -> Array:
-        """Circles through triples of points; collinear triples give straight lines."""
-        from fitting.circle_kernels import circles_through
-
-        return circles_through(data, chosen)
-
-    def residuals(self, parameters: Array, data: Array) -> Array:
-        """Squared orthogonal distances (m, n)."""
-        from fitting.circle_kernels import circle_distances
-
-        return circle_distances(parameters, data)
-
-    def refine(self, parameters: Array, data: Array, used: Mask, steps: int) -> Array:
-        """All parameters jointly on the orthogonal distances."""
-        from fitting.circle_kernels import circle_refined
-
-        return circle_refined(parameters, data, used, steps)
-
-
 def fit_circle(
     points: Any, noise: float | None = None, rng: np.random.Generator | int | None = None
 ) -> CircleFit | FitFailure:
@@ -99,44 +69,18 @@ def fit_circle(
     if isinstance(takes, FitFailure):
         return takes
     noise = checks.as_noise(noise)
-    generator = checks.generator(rng)
     if len(takes) > 1:
         from fitting.coaxial import fit_coaxial
 
+        generator = checks.generator(rng)
         return fit_coaxial([fit_circle(take, noise, generator) for take in takes], takes)
     data = np.ascontiguousarray(takes[0].T)
-    found = circle_consensus(data, noise, generator)
-    return found if isinstance(found, FitFailure) else _described(data, found, noise)
-
-
-def circle_consensus(data: Array, noise: float | None, rng: np.random.Generator) -> Consensus | FitFailure:
-    """Find the circle that the samples, columns (3, n), agree on, without judging it."""
     if data.shape[1] < _LEAST:
         return checks.too_few(data.shape[1], _LEAST, "a circle")
-    pace = Pace.of(data)
-    moving = pace.moving()
-    found = consensus(Circle(), data, noise=noise, rng=rng, pace=pace)
-    return found if isinstance(found, FitFailure) else _settled(data, found, noise, moving)
+    from fitting.circle_kernels import circle_followed
 
-
-def _settled(data: Array, found: Consensus, noise: float | None, allowed: Mask) -> Consensus:
-    """Leave out bursts and samples away from the swept arc, refit, score again, until who is in no longer changes."""
-    from fitting.circle_kernels import circle_distances, circle_offsets, circle_refined, circle_refined_anew
-    from fitting.kernels import extent
-
-    floor = ransac.smallest_noise(data)
-    parameters, squares, used = found.parameters, found.squares, found.fitted
-    for turn in range(_TURNS):
-        scale = noise or ransac.rms_noise(squares, used, 2, _PARAMETERS, floor)
-        inliers = (squares <= ransac.gate(scale, 2)) & allowed
-        keep = ransac.without_bursts(data, circle_offsets(parameters, data), inliers, scale, _LEAST)
-        flat = turn == 0 and 0.125 * float(parameters[9]) * extent(data, keep) ** 2 < _FLAT * scale
-        if not flat and ransac.steady(data, keep, used):
-            break
-        used = keep
-        parameters = (circle_refined_anew if flat else circle_refined)(parameters, data, used, 12)
-        squares = circle_distances(parameters[None], data)[0]
-    return Consensus(parameters, squares, scale, keep, used)
+    found = ransac.follow(circle_followed, data, 3, noise, rng, _LEAST, _PARAMETERS)
+    return found if isinstance(found, FitFailure) else _described(data, found, noise)
 
 
 def _described(data: Array, found: Consensus, noise: float | None) -> CircleFit | FitFailure:

@@ -7,10 +7,14 @@ from numpy.typing import NDArray
 
 from fitting.compiled import compiled, summed
 from fitting.dense import eigen, factor, solved, turned
-from fitting.kernels import compacted
+from fitting.engine import following
+from fitting.kernels import compacted, extent
 from fitting.result import Mask
 from fitting.se3 import Array
 
+_BRIEF = 2
+_FLAT = 4.0
+"""Height of an arc over its chord, in standard deviations of noise, below which triples say little about its plane."""
 _NEGLIGIBLE = 1e-6
 """Expected share of the cost that a last step takes off, below which it is taken without looking back."""
 
@@ -206,20 +210,17 @@ def _optimised(start: Array, points: Array, steps: int) -> tuple[Array, float]:
 
 @compiled
 def circle_refined(parameters: Array, points: Array, used: Mask, steps: int) -> Array:
-    """The circle (10,) next to ``parameters`` with the least squared distances of the used points (3, n)."""
-    return _optimised(parameters, compacted(points, used), steps)[0]
+    """The circle (10,) next to ``parameters`` with the least squared distances of the used points (3, n).
 
-
-@compiled
-def circle_refined_anew(parameters: Array, points: Array, used: Mask, steps: int) -> Array:
-    """As ``circle_refined``, with a second start from the parabola through all used points.
-
-    On short arcs triples say little about the plane. The bend across the chord is linear in its two components, so that
-    its direction is found without a guess.
+    On short arcs triples say little about the plane: with more than a few steps a second start is tried there, from the
+    parabola through all used points. The bend across the chord is linear in its two components, so that its
+    direction is found without a guess.
     """
     near = compacted(points, used)
     first, cost = _optimised(parameters, near, steps)
-    if near.shape[1] < 4:
+    count = near.shape[1]
+    height = 0.125 * first[9] * extent(points, used) ** 2
+    if steps <= _BRIEF or count < 7 or height**2 * (2 * count - 6) >= _FLAT**2 * cost:
         return first
     second, other = _optimised(_parabola(near), near, steps)
     return second if other < cost else first
@@ -420,3 +421,8 @@ def circle_blocks(
     second[1, 3] = second[3, 1] = -g
     second[2, 3] = second[3, 2] = -e
     return sums, information
+
+
+circle_followed = following(
+    "circle", from_sample=circles_through, residuals=circle_distances, refine=circle_refined, offsets=circle_offsets
+)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fitting.compiled import compiled, summed
-from fitting.order import median, median_where
+from fitting.order import median_of_some, median_where
 from fitting.result import Mask
 from fitting.se3 import Array
 
@@ -19,13 +19,16 @@ _BINS = 160
 
 
 @compiled
-def likeliest(squares: Array, keep: int, least: float, smallest: float) -> tuple[NDArray[np.int64], Array]:
+def likeliest(  # noqa: C901
+    squares: Array, wanted: tuple[int, float], smallest: float
+) -> tuple[NDArray[np.int64], Array]:
     """Rows of squares (m, n) that explain the samples best: numbers (keep,), and squares up to which they do (keep,).
 
     A row that explains a share q within a distance s costs s/q: tight on most samples is better than loose on all,
-    and better than tighter on a few. No noise level is needed. least: the smallest share; smallest: square below which
-    there is only rounding. Unused places have the number −1.
+    and better than tighter on a few. No noise level is needed. wanted: how many (keep), and the smallest share;
+    smallest: square below which there is only rounding. Unused places have the number −1.
     """
+    keep, least = wanted
     n = squares.shape[1]
     edges = np.empty(_BINS)
     edges[0] = smallest
@@ -38,6 +41,13 @@ def likeliest(squares: Array, keep: int, least: float, smallest: float) -> tuple
     numbers = np.full(keep, -1, dtype=np.int64)
     costs, ends = np.full(keep, np.inf), np.zeros(keep)
     for j in range(squares.shape[0]):
+        # No cost is below the square up to which it explains: without enough samples below that of the last place
+        # there is nothing to be won.
+        worst, near = max(costs[keep - 1], smallest), 0
+        for i in range(n):
+            near += squares[j, i] < worst
+        if near < least * n:
+            continue
         for b in range(_BINS):
             counts[b] = 0
         for i in range(n):
@@ -45,6 +55,8 @@ def likeliest(squares: Array, keep: int, least: float, smallest: float) -> tuple
         best, end, total = np.inf, 0.0, 0
         for b in range(_BINS - 1):
             total += counts[b]
+            if edges[b] >= best:
+                break
             if counts[b] == 0 or total < least * n:
                 continue
             share = total / n
@@ -90,6 +102,19 @@ def gated(
     return noise, changed
 
 
+@compiled
+def crowded(squares: Array, limit: float, crowd: float) -> bool:
+    """Whether so many squares (n,) lie just outside the limit that it is the limit which is too narrow.
+
+    Part of a take may be much quieter than the rest (a pause); gross outliers do not crowd around the gate.
+    """
+    inside = near = 0
+    for i in range(len(squares)):
+        inside += squares[i] <= limit
+        near += squares[i] <= 9.0 * limit
+    return near > (1.0 + crowd) * inside
+
+
 @summed
 def mean_square(squares: Array, used: Mask) -> tuple[float, int]:
     """Sum of the used squares (n,), and how many are used."""
@@ -98,6 +123,15 @@ def mean_square(squares: Array, used: Mask) -> tuple[float, int]:
         total += squares[i] if used[i] else 0.0
         count += 1 if used[i] else 0
     return total, count
+
+
+@compiled
+def counted(mask: Mask) -> int:
+    """How many samples (n,) are marked; numpy's own loads SciPy."""
+    count = 0
+    for i in range(len(mask)):
+        count += mask[i]
+    return count
 
 
 @compiled
@@ -129,7 +163,7 @@ def strays(points: Array, used: Mask, least: float) -> Mask:
             near[k, i] = points[k, places[i]]
     for i in range(n - 1):
         steps[i] = _square(near, i, i + 1)
-    tolerance = max(16.0 * median(steps.copy()), least * least)
+    tolerance = max(16.0 * median_of_some(steps), least * least)
     for i in range(n):
         # Most samples have two good neighbours; the others look further.
         if 0 < i < n - 1 and steps[i - 1] < tolerance and steps[i] < tolerance:
@@ -180,10 +214,20 @@ def extent(points: Array, used: Mask) -> float:
     for k in range(points.shape[0]):
         low, high = np.inf, -np.inf
         for i in range(points.shape[1]):
-            if used[i]:
-                low, high = min(low, points[k, i]), max(high, points[k, i])
+            value = points[k, i]
+            low, high = min(low, value if used[i] else np.inf), max(high, value if used[i] else -np.inf)
         widest = max(widest, high - low)
     return widest
+
+
+@compiled
+def largest(data: Array) -> float:
+    """Largest absolute value of data (k, n)."""
+    value = 0.0
+    for k in range(data.shape[0]):
+        for i in range(data.shape[1]):
+            value = max(value, abs(data[k, i]))
+    return value
 
 
 @compiled
@@ -200,3 +244,35 @@ def compacted(points: Array, used: Mask) -> Array:
                 out[k, place] = points[k, i]
                 place += 1
     return out
+
+
+@compiled
+def columns(data: Array, numbers: NDArray[np.int64], step: int) -> Array:
+    """Columns of data (k, n) by their numbers, one in so many of these."""
+    count = (len(numbers) + step - 1) // step
+    out = np.empty((data.shape[0], count))
+    for k in range(data.shape[0]):
+        for i in range(count):
+            out[k, i] = data[k, numbers[i * step]]
+    return out
+
+
+@compiled
+def rows(table: Array, numbers: NDArray[np.int64]) -> Array:
+    """Rows of a table (m, k) by their numbers, of which negative ones are none."""
+    count = 0
+    for j in numbers:
+        count += j >= 0
+    out, place = np.empty((count, table.shape[1])), 0
+    for j in numbers:
+        if j >= 0:
+            filled(out[place], table[j])
+            place += 1
+    return out
+
+
+@compiled
+def filled(out: Array, values: Array) -> None:
+    """Put values (k,) into ``out``: assigned slices take long to compile."""
+    for k in range(len(out)):
+        out[k] = values[k]

@@ -5,19 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fitting import checks, ransac
-from fitting.ransac import Consensus, consensus
+from fitting.ransac import Consensus
 from fitting.result import AxisFit, FitFailure, Mask, frozen
 from fitting.se3 import Array
-from fitting.segments import Pace
 from fitting.spectrum import Scores, blocks_of, spread
 
 _LEAST = 4
 _THINNEST = 8.0
 """A line is at least so many standard deviations of noise long; shorter, it is a cloud."""
-_TURNS = 6
 _PARAMETERS = 4
 _BOTH = np.eye(2)
 """The two sides of a line have spectra of their own."""
@@ -40,31 +37,6 @@ class LineFit(AxisFit):
         return self.direction
 
 
-class Line:
-    """Geometric model: parameters are a point and a unit direction (6,)."""
-
-    sample_size = 2
-    freedom = 2
-
-    def from_sample(self, data: Array, chosen: NDArray[np.int64]) -> Array:
-        """Lines through pairs of points; a pair in one place gives a line along x."""
-        from fitting.line_kernels import lines_through
-
-        return lines_through(data, chosen)
-
-    def residuals(self, parameters: Array, data: Array) -> Array:
-        """Squared distances (m, n)."""
-        from fitting.line_kernels import line_distances
-
-        return line_distances(parameters, data)
-
-    def refine(self, parameters: Array, data: Array, used: Mask, steps: int) -> Array:  # noqa: ARG002
-        """Principal direction of the used points: the maximum-likelihood line, in one step."""
-        from fitting.line_kernels import line_refined
-
-        return line_refined(parameters, data, used)
-
-
 def fit_line(
     points: Any, noise: float | None = None, rng: np.random.Generator | int | None = None
 ) -> LineFit | FitFailure:
@@ -81,44 +53,20 @@ def fit_line(
     if isinstance(takes, FitFailure):
         return takes
     noise = checks.as_noise(noise)
-    generator = checks.generator(rng)
+    if len(takes) > 1:
+        rng = checks.generator(rng)
+    from fitting.line_kernels import line_followed
+
     columns = [np.ascontiguousarray(take.T) for take in takes]
     found = []
     for data in columns:
-        one = _fit_take(data, noise, generator)
+        if data.shape[1] < _LEAST:
+            return checks.too_few(data.shape[1], _LEAST, "a line")
+        one = ransac.follow(line_followed, data, 2, noise, rng, _LEAST, _PARAMETERS)
         if isinstance(one, FitFailure):
             return one
         found.append(one)
     return _joined(columns, found, noise)
-
-
-def _fit_take(data: Array, noise: float | None, rng: np.random.Generator) -> Consensus | FitFailure:
-    if data.shape[1] < _LEAST:
-        return checks.too_few(data.shape[1], _LEAST, "a line")
-    pace = Pace.of(data)
-    moving = pace.moving()
-    found = consensus(Line(), data, noise=noise, rng=rng, pace=pace)
-    return found if isinstance(found, FitFailure) else _settled(data, found, noise, moving)
-
-
-def _settled(data: Array, found: Consensus, noise: float | None, allowed: Mask) -> Consensus:
-    """Leave out bursts, refit, and score again, until who is in no longer changes."""
-    from fitting.dense import completed
-    from fitting.line_kernels import line_distances, line_offsets, line_refined
-
-    floor = ransac.smallest_noise(data)
-    parameters, squares, used = found.parameters, found.squares, found.fitted
-    for _ in range(_TURNS):
-        scale = noise or ransac.rms_noise(squares, used, Line.freedom, _PARAMETERS, floor)
-        inliers = (squares <= ransac.gate(scale, Line.freedom)) & allowed
-        offsets = line_offsets(parameters[:3], completed(parameters[3:]), data)
-        keep = ransac.without_bursts(data, offsets[:2], inliers, scale, _LEAST)
-        if ransac.steady(data, keep, used):
-            break
-        used = keep
-        parameters = line_refined(parameters, data, used)
-        squares = line_distances(parameters[None], data)[0]
-    return Consensus(parameters, squares, scale, keep, used)
 
 
 def _joined(takes: list[Array], found: list[Consensus], noise: float | None) -> LineFit | FitFailure:

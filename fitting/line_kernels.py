@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fitting.compiled import compiled, summed
-from fitting.dense import eigen
+from fitting.dense import completed, eigen
+from fitting.engine import following
 from fitting.result import Mask
 from fitting.se3 import Array
 
@@ -74,8 +75,8 @@ def scatter(points: Array, used: Mask) -> tuple[Array, Array]:
 
 
 @compiled
-def line_refined(parameters: Array, points: Array, used: Mask) -> Array:
-    """The line (6,) along the principal direction of the used points (3, n): the maximum-likelihood one."""
+def line_refined(parameters: Array, points: Array, used: Mask, steps: int) -> Array:  # noqa: ARG001
+    """The line (6,) along the principal direction of the used points (3, n): the likeliest one, in one step."""
     mean, products = scatter(points, used)
     if products[0, 0] + products[1, 1] + products[2, 2] == 0.0:
         return parameters
@@ -97,6 +98,12 @@ def line_offsets(point: Array, frame: Array, points: Array) -> Array:
         for i in range(n):
             out[k, i] = a * (points[0, i] - x0) + b * (points[1, i] - y0) + c * (points[2, i] - z0)
     return out
+
+
+@compiled
+def _across(parameters: Array, points: Array) -> Array:
+    """Offsets (2, n) in metres of points (3, n) across a line (6,)."""
+    return line_offsets(parameters[:3], completed(parameters[3:]), points)[:2]
 
 
 @compiled
@@ -130,3 +137,8 @@ def line_blocks(offsets: Array, used: Mask, noise: float, blocks: int) -> tuple[
         information[k, k, k], information[k, k + 2, k + 2] = second, count
         information[k, k, k + 2] = information[k, k + 2, k] = first
     return sums, information
+
+
+line_followed = following(
+    "line", from_sample=lines_through, residuals=line_distances, refine=line_refined, offsets=_across
+)

@@ -5,6 +5,9 @@ import numpy as np
 from fitting.compiled import compiled
 from fitting.se3 import Array
 
+_ENOUGH = 400
+"""So many values, or up to twice as many, say enough about their median."""
+
 
 @compiled
 def select(values: Array, rank: int) -> float:
@@ -40,10 +43,19 @@ def median(values: Array) -> float:
 
 @compiled
 def median_where(values: Array, limit: float, spare: Array) -> tuple[float, int]:
-    """Median of the values up to ``limit`` and their number; ``spare`` is room of the same length."""
+    """Median of the values up to ``limit`` and their number, of one in so many; ``spare`` is room for them."""
     count = 0
-    for i in range(len(values)):
-        if values[i] <= limit:
-            spare[count] = values[i]
-            count += 1
+    for i in range(0, len(values), max(len(values) // _ENOUGH, 1)):
+        spare[count] = values[i]
+        count += values[i] <= limit
     return (select(spare[:count], count // 2) if count else np.inf), count
+
+
+@compiled
+def median_of_some(values: Array) -> float:
+    """The median of evenly spread ones of the values, which are left as they are."""
+    step = max(len(values) // _ENOUGH, 1)
+    spare = np.empty((len(values) + step - 1) // step)
+    for i in range(len(spare)):
+        spare[i] = values[i * step]
+    return median(spare)

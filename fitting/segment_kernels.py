@@ -6,9 +6,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fitting.compiled import compiled
+from fitting.noise import chi2_quantile
 from fitting.order import median, select
 from fitting.result import Mask
 from fitting.se3 import Array
+from fitting.segments import BLOCKS, KEPT, STILL
+
+_LONG = 0.25
+"""A pause lasts longer than this share of the movement's samples: slow starts and stops of a hand do not."""
+_REST = 0.25
+"""Weight of a pause among hypotheses, over that of the movement."""
+_SAMPLES = 16
+_WINDOWS = (2, 7, 24)
+_SUSPICION = 0.9999
+_QUIET = 0.3
+"""Share of a take that is surely without drift, and sets the scale."""
+_USUAL = tuple(chi2_quantile(components, _QUIET) if components else 0.0 for components in range(8))
+_LARGEST = tuple(chi2_quantile(components, _SUSPICION) if components else 0.0 for components in range(8))
+_LEAST_RUN = 3
+"""Fewer outliers in a row are never called a burst."""
+_MARGIN = 2
+"""Samples beside a burst that are left out with it."""
+_ENOUGH = 400
+"""Averages that say enough about how they are distributed."""
 
 
 @compiled
@@ -32,7 +52,7 @@ def beside_runs(inliers: Mask, run: int, margin: int, out: Mask) -> None:
 def drifting(  # noqa: C901
     residuals: Array,
     inliers: Mask,
-    windows: NDArray[np.int64],
+    windows: tuple[int, ...],
     share: float,
     usual: float,
     limit: float,
@@ -46,7 +66,7 @@ def drifting(  # noqa: C901
     """
     components, n = residuals.shape
     # Running sums, with their first and last values repeated beyond the ends: no window needs a check.
-    margin = windows[len(windows) - 1] + 1
+    margin = windows[-1] + 1
     sums, counts = np.zeros((components, n + 2 * margin)), np.zeros(n + 2 * margin)
     number = 0.0
     for i in range(n):
@@ -73,39 +93,73 @@ def drifting(  # noqa: C901
                 power[i] += (sums[c, i + high] - sums[c, i + low]) ** 2
         for i in range(n):
             within = counts[i + high] - counts[i + low]
-            power[i] = power[i] / within if inliers[i] and within >= 3.0 else -1.0
+            power[i] = power[i] / max(within, 1.0) if inliers[i] and within >= 3.0 else -1.0
         known = 0
         # Neighbouring averages share most of their samples: a part of them has the same quantile.
-        for i in range(0, n, max(half // 3, 1)):
+        for i in range(0, n, max(half // 3, n // _ENOUGH, 1)):
             spare[known] = power[i]
-            known += 1 if power[i] >= 0.0 else 0
+            known += power[i] >= 0.0
         if known == 0:
             continue
         most = max(select(spare[:known], int(share * known)) / usual, least) * limit
         for i in range(n):
-            out[i] = out[i] or power[i] > most
+            out[i] |= power[i] > most
+
+
+@compiled
+def suspected(residuals: Array, inliers: Mask, noise: float) -> Mask:
+    """Samples (n,) in bursts: next to a run of outliers, or where the residuals (k, n) of inliers drift together.
+
+    The drift is judged against how much the same average wanders over the whole take, so that correlated noise is
+    not mistaken for it, and never below a fraction of ``noise`` (in the unit of the residuals).
+    """
+    n, components = len(inliers), len(residuals)
+    out = np.zeros(n, dtype=np.bool_)
+    lost = 0
+    for i in range(n):
+        lost += not inliers[i]
+    run = _LEAST_RUN
+    if 0 < lost < n:
+        # So many outliers in a row that independent ones would hardly do it once in the take.
+        run = max(run, math.ceil(math.log(0.5 / n) / math.log(lost / n)))
+    beside_runs(inliers, run, _MARGIN, out)
+    drifting(residuals, inliers, _WINDOWS, _QUIET, _USUAL[components], _LARGEST[components], 0.25 * noise**2, out)
+    return out
 
 
 @compiled
 def block_medians(points: Array, blocks: int, size: int) -> tuple[Array, float]:
-    """Medians (blocks, k) of consecutive blocks of ``size`` columns (k, n), and the median distance from them."""
-    components = points.shape[0]
+    """Medians (blocks, k) of consecutive blocks of ``size`` columns (k, n), and their noise.
+
+    Of up to sixteen samples of each block, which is as many as a vector of the processor compares at once.
+    """
+    components, count = points.shape[0], min(size, _SAMPLES)
     places = np.empty((blocks, components))
-    # A thousand distances say enough about their median.
-    stride = max(blocks * size * components // 1000, 1)
-    spare, spread = np.empty(size), np.empty(blocks * size * components // stride + 1)
-    filled = following = 0
+    spare, spread = np.empty(_SAMPLES), np.empty(blocks * components)
+    # Room that is left is filled from both ends, which leaves the median where it is.
+    for i in range(count, _SAMPLES):
+        spare[i] = -np.inf if (i - count) % 2 else np.inf
+    rank = count // 2 + (_SAMPLES - count) // 2
     for c in range(components):
         for b in range(blocks):
-            for i in range(size):
-                spare[i] = points[c, b * size + i]
-            places[b, c] = select(spare, size // 2)
-            while following < size:
-                spread[filled] = abs(points[c, b * size + following] - places[b, c])
-                filled += 1
-                following += stride
-            following -= size
-    return places, median(spread[:filled])
+            for i in range(count):
+                spare[i] = points[c, b * size + (i * size) // count]
+            places[b, c] = _ranked(spare, rank)
+            spread[c * blocks + b] = abs(spare[(7 * b) % count] - places[b, c])
+    return places, median(spread) / math.sqrt(count)
+
+
+@compiled
+def _ranked(values: Array, rank: int) -> float:
+    """The value with ``rank`` smaller ones among few: counting has no branches to guess wrong."""
+    for i in range(_SAMPLES):
+        below = equal = 0
+        for j in range(_SAMPLES):
+            below += values[j] < values[i]
+            equal += values[j] == values[i]
+        if below <= rank < below + equal:
+            return float(values[i])
+    return float(values[0])
 
 
 @compiled
@@ -194,18 +248,53 @@ def paced(places: Array, noise: float, first: int, last: int, rest: float) -> Ar
 
 
 @compiled
-def samples_along(way: Array, samples: int, shares: Array) -> NDArray[np.int64]:
-    """Numbers of the samples at the given shares (m,) of the way (b + 1,)."""
+def pace_of(points: Array) -> tuple[Array, Mask]:
+    """How columns (k, n) in metres move: share of the way up to each block of time, and samples of the movement (n,).
+
+    On the way pauses count a quarter of their time and what is left out nothing. Long pauses at the ends are left out:
+    a resting hand pushes against the stop and trembles slowly, and would weigh one biased place more than the whole
+    movement. A short part of them next to the movement is kept.
+    """
+    n = points.shape[1]
+    size = n // BLOCKS
+    moving = np.ones(n, dtype=np.bool_)
+    if size < 2:
+        return np.array([0.0, 1.0]), moving
+    places, noise = block_medians(points, BLOCKS, size)
+    lengths = resting_runs(places, noise, STILL, size > 0)
+    first, last, active = lengths[0], 0, BLOCKS
+    for b in range(BLOCKS):
+        active -= lengths[b]
+        last = lengths[b] if b > 0 and lengths[b] > 0 else last
+    first = first - KEPT if active >= 4 and first > _LONG * active else 0
+    last = last - KEPT if active >= 4 and last > _LONG * active else 0
+    for i in range(first * size):
+        moving[i] = False
+    if last > 0:
+        for i in range((BLOCKS - last) * size, n):
+            moving[i] = False
+    return paced(places, noise, first, last, _REST), moving
+
+
+@compiled
+def samples_along(way: Array, samples: int, shares: Array, parts: int) -> NDArray[np.int64]:
+    """Numbers of the samples at these shares (m,) of equal parts, taken in turn, of the way (b + 1,).
+
+    Where a hand rests, it rests in one place: two resting places would outvote the movement between them.
+    """
     blocks = len(way) - 1
+    # The last block that starts before each of equal shares: from there on it is never far.
+    table, b = np.empty(4 * blocks, dtype=np.int64), 0
+    for k in range(len(table)):
+        while b < blocks - 1 and way[b + 1] * len(table) <= k:
+            b += 1
+        table[k] = b
     out = np.empty(len(shares), dtype=np.int64)
     for i in range(len(shares)):
-        low, high = 0, blocks
-        while high - low > 1:
-            middle = (low + high) // 2
-            if way[middle] <= shares[i]:
-                low = middle
-            else:
-                high = middle
-        part = (shares[i] - way[low]) / max(way[low + 1] - way[low], 1e-300)
-        out[i] = min(int((low + min(part, 1.0)) * samples / blocks), samples - 1)
+        share = (i % parts + shares[i]) / parts
+        b = table[min(int(share * len(table)), len(table) - 1)]
+        while b < blocks - 1 and way[b + 1] <= share:
+            b += 1
+        part = (share - way[b]) / max(way[b + 1] - way[b], 1e-300)
+        out[i] = min(int((b + min(part, 1.0)) * samples / blocks), samples - 1)
     return out
