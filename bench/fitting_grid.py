@@ -112,7 +112,7 @@ def _swell(direction: int, least: float, most: float) -> Callable[[np.random.Gen
     return shift
 
 
-def _offset(rng: np.random.Generator, path: Path, part: slice) -> Array:
+def _offset(rng: np.random.Generator, path: Path, part: slice) -> Array:  # noqa: ARG001
     return np.broadcast_to(_unit(rng) * rng.uniform(0.005, 0.05), (part.stop - part.start, 3))
 
 
@@ -143,7 +143,7 @@ def _held(rng: np.random.Generator, path: Path, share: float) -> tuple[Array, Ar
     return points, bad
 
 
-def _pile(rng: np.random.Generator, path: Path, share: float, bad: Array) -> tuple[Array, Array]:
+def _pile(rng: np.random.Generator, path: Path, bad: Array) -> tuple[Array, Array]:
     place = path.points[rng.integers(len(bad))] + _unit(rng) * rng.uniform(0.02, 0.2)
     return np.where(bad[:, None], place + path.noise * rng.normal(size=path.points.shape), path.points), bad
 
@@ -170,11 +170,11 @@ DISTURBANCES: dict[str, tuple[Disturbance, tuple[float, ...]]] = {
     "slow drifts of 2–4 mm": (_bursts(_swell(3, 0.002, 0.004), 0.08, 0.1), (0.1,)),
     "the last pose repeated": (_held, (0.1, 0.3)),
     "a pile elsewhere, in one stretch": (
-        lambda rng, path, share: _pile(rng, path, share, _stretch(rng, len(path.points), share)),
+        lambda rng, path, share: _pile(rng, path, _stretch(rng, len(path.points), share)),
         (0.1, 0.3),
     ),
     "a pile elsewhere, scattered": (
-        lambda rng, path, share: _pile(rng, path, share, _scattered(rng, len(path.points), share)),
+        lambda rng, path, share: _pile(rng, path, _scattered(rng, len(path.points), share)),
         (0.1, 0.3),
     ),
     "another path, in one stretch": (
