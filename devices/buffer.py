@@ -63,6 +63,16 @@ class PoseWindow:
         """Where frames are missing."""
         return find_gaps(self.t_ns, self.sequence)
 
+    def first(self, samples: int) -> "PoseWindow":
+        """Return those samples that came first, at most so many, in order of time."""
+        if samples >= len(self):
+            return self
+        rows = np.sort(np.argsort(self.received_ns, kind="stable")[:samples])
+        return PoseWindow(
+            self.body, self.t_ns[rows], self.positions[rows], self.quaternions[rows], self.states[rows],
+            self.sequence[rows], self.mean_error[rows], self.received_ns[rows], self.ticks[rows],
+        )  # fmt: skip
+
     def poses(self) -> Floats:
         """Return (n, 4, 4) frames, body-to-world; NaN where the device sent no rotation at all."""
         frames = np.full((len(self), 4, 4), np.nan)

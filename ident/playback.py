@@ -70,7 +70,8 @@ class Playback(Workflow):
             self.fold(recorded)
 
     def _take_in(self, ended: TakeEnded) -> None:
-        window = self.body.window(ended.t0_ns, ended.t1_ns)
+        # What came only after the take was closed, late by a busy computer, was not fitted then either.
+        window = self.body.window(ended.t0_ns, ended.t1_ns).first(ended.samples)
         if ended.loads and self.wrenches is not None:
             loads = self.wrenches.window(ended.t0_ns, ended.t1_ns)
             data = take_data(window, ended.t0_ns, ended.t1_ns, None, loads)
@@ -79,8 +80,8 @@ class Playback(Workflow):
             data = take_data(window, ended.t0_ns, ended.t1_ns, reference)
         if data.samples != ended.samples:
             self.differences.append(
-                f"take {ended.take + 1}: {ended.samples} samples had been taken in when it was closed, now it has "
-                f"{data.samples}; the computer was busy, or the session is damaged"
+                f"take {ended.take + 1}: it had {ended.samples} samples when it was closed, now it has "
+                f"{data.samples}; the session is damaged, or of an older version of ident"
             )
         self.data[ended.take] = data
 
@@ -97,4 +98,5 @@ def _decoders(session: Session, config: RigConfig) -> Decoders:
         netft_config(config.ft) if config.ft is not None else None,
         recorded_calibration(session),
         speed=float(session.documents()["rig"].get("speed", 1.0)),
+        begins_ns=session.begins_ns,
     )

@@ -44,6 +44,9 @@ def recorded_rig(session: Session) -> RigConfig:
 def _data(session: Session, config: RigConfig, take: Take) -> TakeData:
     window = take.t0_ns, take.t1_ns
     poses, reference = session.poses(config.mocap.body, *window), config.mocap.reference
+    if take.samples:
+        # It was closed, and has the samples that it had then; of one that was only stopped, all are taken.
+        poses = poses.first(take.samples)
     if step_of(take.target) == WEIGHT:
         return take_data(poses, *window, None, session.wrenches(*window))
     return take_data(poses, *window, None if reference is None else session.poses(reference, *window))

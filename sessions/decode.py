@@ -1,5 +1,6 @@
 """Recorded datagrams through the drivers' own decoders, as if they came in now."""
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -45,7 +46,8 @@ class Decoders:
     """The NatNet and RDT decoders of the drivers, without sockets; feed them in the order of recording.
 
     ``natnet`` and ``netft`` are the drivers' settings at the time of recording, ``speed`` that of the host clock.
-    Without ``calibration`` of the force/torque sensor its datagrams are passed over.
+    Without ``calibration`` of the force/torque sensor its datagrams are passed over. ``begins_ns`` are the times at
+    which the session was taken up again, by drivers that knew nothing of what had been before.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Decoders:
         calibration: SensorCalibration | None = None,
         *,
         speed: float = 1.0,
+        begins_ns: Sequence[int] = (),
         on_poses: Callable[[Sequence[PoseSample]], None] | None = None,
         on_wrenches: Columns | None = None,
         on_event: Callable[[DeviceEvent], None] | None = None,
@@ -65,19 +68,13 @@ class Decoders:
         self._on_poses, self._on_event = on_poses, on_event
         # Nothing is lost if memory runs out in a replay, and most sessions need little of it.
         self._stream = PoseStream(natnet.bodies, natnet.capacity, natnet.max_mean_error_m, speed, reserved=False)
-        self._connection = Connection(natnet, self.clock, self._tell, self._stream)
-        settings = netft or NetFTConfig()
-        self.wrenches = WrenchBuffer(settings.capacity, reserved=False)
-        self._calibrated = calibration is not None
-        self._intake = Intake(
-            self.wrenches,
-            self.clock,
-            round(settings.reorder_s * 1e9),
-            late_ns=round(settings.latency_s * 1e9),
-            on_wrenches=on_wrenches,
-        )
-        if calibration is not None:
-            self._intake.use(calibration, TABLES[settings.product or calibration.product])
+        self._natnet, self._netft = natnet, netft or NetFTConfig()
+        self.wrenches = WrenchBuffer(self._netft.capacity, reserved=False)
+        self._calibration, self._on_wrenches = calibration, on_wrenches
+        self._begins_ns = deque(begins_ns)
+        self._malformed_before = 0
+        self._echoes: deque[int] = deque(maxlen=64)
+        self._connection, self._intake = self._begun()
 
     @property
     def buffers(self) -> Mapping[str, PoseBuffer]:
@@ -87,18 +84,43 @@ class Decoders:
     @property
     def malformed(self) -> int:
         """Datagrams that could not be decoded."""
-        return self._connection.malformed + self._intake.malformed
+        return self._malformed_before + self._connection.malformed + self._intake.malformed
 
     def feed(self, batch: Datagrams) -> None:
         """Decode datagrams; the streams are independent of each other, and each keeps its order."""
-        self._feed_natnet(batch, batch.rows(NATNET))
-        if self._calibrated:
-            self._feed_netft(batch, batch.rows(NETFT))
+        while self._begins_ns and len(batch) and self._begins_ns[0] <= batch.t_ns[-1]:
+            before = int(np.searchsorted(batch.t_ns, self._begins_ns.popleft()))
+            self._feed(batch[:before])
+            self.finish()
+            self._malformed_before = self.malformed
+            self._stream.begin(None)
+            self._connection, self._intake = self._begun()
+            batch = batch[before:]
+        self._feed(batch)
 
     def finish(self) -> None:
         """Deliver what waits for datagrams that do not come any more."""
-        if self._calibrated:
+        if self._calibration is not None:
             self._intake.restart()
+
+    def _begun(self) -> tuple[Connection, Intake]:
+        """Drivers that know nothing yet, with the buffers that there are."""
+        settings = self._netft
+        intake = Intake(
+            self.wrenches,
+            self.clock,
+            round(settings.reorder_s * 1e9),
+            late_ns=round(settings.latency_s * 1e9),
+            on_wrenches=self._on_wrenches,
+        )
+        if self._calibration is not None:
+            intake.use(self._calibration, TABLES[settings.product or self._calibration.product])
+        return Connection(self._natnet, self.clock, self._tell, self._stream), intake
+
+    def _feed(self, batch: Datagrams) -> None:
+        self._feed_natnet(batch, batch.rows(NATNET))
+        if self._calibration is not None:
+            self._feed_netft(batch, batch.rows(NETFT))
 
     def _feed_netft(self, batch: Datagrams, rows: NDArray[np.intp]) -> None:
         """Feed what the driver may have received at once: its stamps only go back from one reading to the next."""
@@ -131,12 +153,9 @@ class Decoders:
 
     def _feed_message(self, data: bytes, t_ns: int) -> None:
         self.clock.t_ns = t_ns
-        now_s = self._seconds(t_ns)
-        # Asked before, as the driver does many times a second: so that it notices a silence which this datagram ends.
-        self._connection.due(now_s)
         if data[:2] == _ECHO_RESPONSE:
             self._expect_echo(data)
-        samples = self._connection.receive(data, t_ns, now_s)
+        samples = self._connection.receive(data, t_ns, self._seconds(t_ns))
         if samples and self._on_poses is not None:
             self._on_poses(samples)
 
@@ -145,12 +164,16 @@ class Decoders:
         return t_ns / 1e9 / self._speed
 
     def _expect_echo(self, data: bytes) -> None:
-        """The request that this answers was sent in the recorded session, not by this connection."""
+        """The request that this answers was sent in the recorded session, not by this connection.
+
+        Of an answer that came twice only the first was expected.
+        """
         try:
             message = packets.decode(data, OLDEST)
         except Malformed:
             return
-        if isinstance(message, EchoResponse):
+        if isinstance(message, EchoResponse) and message.stamp not in self._echoes:
+            self._echoes.append(message.stamp)
             self._connection.expect_echo(message.stamp)
 
     def _tell(self, kind: str, message: str) -> None:

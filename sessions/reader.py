@@ -63,6 +63,12 @@ class Session:
         return all(s.closed for s in self._scans)
 
     @property
+    def begins_ns(self) -> tuple[int, ...]:
+        """Times at which the session was taken up again; a part that only goes on where a file was full is no start."""
+        created = dict.fromkeys(_metadata(s).get("created_ns") for s in self._scans)
+        return tuple(t_ns for t_ns in created if isinstance(t_ns, int))[1:]
+
+    @property
     def damage(self) -> tuple[Damage, ...]:
         """Unreadable stretches known so far: those found on opening, and chunks found broken since."""
         return tuple(self._damage)

@@ -1,5 +1,6 @@
 """The NatNet driver: sockets and one receive thread around the conversation with the server."""
 
+import heapq
 import math
 import select
 import socket
@@ -17,6 +18,7 @@ from devices.natnet.config import NatNetConfig, NatNetHealth
 from devices.natnet.connection import Connection, describe
 from devices.natnet.messages import Disconnect, Message
 from devices.natnet.sockets import (
+    MOST_AT_ONCE,
     StampedSocket,
     local_address_towards,
     open_command_socket,
@@ -65,6 +67,7 @@ class NatNetClient:
         self._data: StampedSocket | None = None
         self._data_place: tuple[str, int] | None = None
         self._foreign = 0
+        self._reached_ns = 0
         self._drops_before = 0
         self._failure = ""
 
@@ -260,28 +263,39 @@ class NatNetClient:
 
     def _round(self) -> None:
         """Wait for datagrams, take them in, send what is due."""
+        before_ns = self._clock.now_ns()
         sockets = [s for s in (self._command, self._data) if s is not None]
         readable, _, _ = select.select(sockets, [], [], _POLL_S)
-        for ready in readable:
-            for arrival in ready.drain():
-                if arrival.sender != self._address:
-                    self._foreign += 1
-                    continue
-                self._receive(arrival.data, arrival.realtime_ns)
+        waiting = [ready.drain() for ready in readable]
+        # Of two sockets neither is read ahead of the other.
+        for arrival in heapq.merge(*waiting, key=lambda arrival: arrival.realtime_ns):
+            if arrival.sender != self._address:
+                self._foreign += 1
+                continue
+            self._receive(arrival.data, arrival.realtime_ns)
         with self._changed:
-            due = self._connection.due(time.monotonic())
+            if all(len(drained) < MOST_AT_ONCE for drained in waiting):
+                # Nothing that was received before is left, so that a silence is the server's and not ours.
+                self._reached_ns = max(self._reached_ns, before_ns)
+                self._connection.notice_silence(self._seconds(before_ns))
+            due = self._connection.due(self._seconds(self._clock.now_ns()))
             self._changed.notify_all()
         self._send(due)
         self._follow_server()
         self._deliver_events()
 
+    def _seconds(self, t_ns: int) -> float:
+        """Real time of the host's time, for time-outs."""
+        return t_ns / 1e9 / self._clock.speed
+
     def _receive(self, data: bytes, realtime_ns: int) -> None:
-        received_ns = self._clock.from_kernel_stamp(realtime_ns)
+        # Later than all before it, by which a replay knows the order in which they were taken in.
+        received_ns = self._reached_ns = max(self._clock.from_kernel_stamp(realtime_ns), self._reached_ns + 1)
         if self._tap is not None:
             is_frame = data[:2] == packets.FRAME_ID.to_bytes(2, "little")
             self._tap("natnet/data" if is_frame else "natnet/command", received_ns, data)
         with self._changed:
-            samples = self._connection.receive(data, received_ns, time.monotonic())
+            samples = self._connection.receive(data, received_ns, self._seconds(received_ns))
         if samples and self._on_poses is not None:
             self._on_poses(samples)
         self._deliver_events()

@@ -1,7 +1,9 @@
 """The conversation with a NatNet server: what to send when, what an answer means. No sockets, no threads.
 
-Host time (nanoseconds) is for samples and events. Real time (seconds of ``time.monotonic``) is for time-outs, so
-that an application whose clock runs at ten times the speed does not take a busy machine for a silent server.
+Host time (nanoseconds) is for samples and events. Time-outs are in real seconds, which are host time divided by the
+clock's speed, so that an application that lives ten times faster does not take a busy machine for a silent server.
+What a datagram means depends on its time of receipt and on those before it, never on when this program came to read
+it: so a replay comes to the same, however busy the computer was.
 """
 
 import math
@@ -106,7 +108,6 @@ class Connection:
 
     def due(self, now_s: float) -> list[Message]:
         """Return what is to be sent now; call it at least every 50 ms."""
-        self._notice_silence(now_s)
         out: list[Message] = []
         if not self._answered:
             if now_s >= self._connect_s:
@@ -152,7 +153,8 @@ class Connection:
             return None
         return self.config.version or (NEWEST if info.version > NEWEST else None)
 
-    def _notice_silence(self, now_s: float) -> None:
+    def notice_silence(self, now_s: float) -> None:
+        """Say so when nothing came for too long, by a time up to which everything that was received is taken in."""
         if not self._answered or now_s - self._last_frame_s <= self._lost_after_s:
             return
         self._answered = False
@@ -173,6 +175,7 @@ class Connection:
 
     def receive(self, datagram: bytes, received_ns: int, now_s: float) -> Sequence[PoseSample]:
         """Take in a datagram of the server and return the samples that it brought."""
+        self.notice_silence(now_s)
         try:
             if packets.message_id(datagram) == packets.FRAME_ID:
                 return self._receive_frame(datagram, received_ns, now_s)
@@ -187,8 +190,7 @@ class Connection:
     def receive_run(self, frames: NDArray[np.void], received_ns: Ints, now_s: Floats) -> int:
         """Take in frames of one length, from the first on, as long as they bring nothing but poses; how many they are.
 
-        Buffers and counts are then as after :meth:`due` and :meth:`receive` for each of them; only that what is due
-        meanwhile is not sent, as in a replay.
+        Buffers and counts are then as after :meth:`receive` of each of them.
         """
         if not (self._answered and self._undisturbed and isinstance(self._frames, FrameDecoder)):
             return 0

@@ -2,7 +2,6 @@
 
 import socket
 import struct
-from collections.abc import Iterator
 from typing import NamedTuple
 
 # Linux's numbers; the socket module does not name them.
@@ -16,7 +15,7 @@ _CONTROL_SIZE = socket.CMSG_SPACE(_TIMESPEC.size) + socket.CMSG_SPACE(_COUNT.siz
 _LONGEST = 65535
 _RECEIVE_BUFFER = 8 << 20
 """Bytes wished for; the kernel gives what its limit allows."""
-_MOST_AT_ONCE = 256
+MOST_AT_ONCE = 256
 """Datagrams per round, so that timers run under a flood too."""
 
 
@@ -55,13 +54,14 @@ class StampedSocket:
             # To a datagram protocol an unreachable network is one that loses datagrams: the silence tells.
             return
 
-    def drain(self) -> Iterator[Arrival]:
-        """Yield what waits in the socket, without waiting for more."""
-        for _ in range(_MOST_AT_ONCE):
+    def drain(self) -> list[Arrival]:
+        """Return what waits in the socket, without waiting for more; fewer than ``MOST_AT_ONCE`` are all."""
+        arrivals: list[Arrival] = []
+        while len(arrivals) < MOST_AT_ONCE:
             try:
                 size, control, _flags, sender = self._socket.recvmsg_into([self._buffer], _CONTROL_SIZE)
             except BlockingIOError:
-                return
+                break
             stamp = 0
             for _level, kind, value in control:
                 if kind == _SO_TIMESTAMPNS:
@@ -69,7 +69,8 @@ class StampedSocket:
                     stamp = seconds * 1_000_000_000 + nanoseconds
                 elif kind == _SO_RXQ_OVFL:
                     (self.kernel_drops,) = _COUNT.unpack(value)
-            yield Arrival(bytes(self._buffer[:size]), sender[0], stamp)
+            arrivals.append(Arrival(bytes(self._buffer[:size]), sender[0], stamp))
+        return arrivals
 
     def close(self) -> None:
         """Close the socket; more than once does no harm."""

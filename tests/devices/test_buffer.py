@@ -1,6 +1,7 @@
 """Rings of poses and wrenches: windows, gaps, interpolation, staleness, threads."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -39,6 +40,17 @@ def test_a_window_has_the_samples_between_its_ends_inclusive() -> None:
     assert window.positions[0] == pytest.approx([2.0, 2.0, 3.0])
     assert (len(window), window.body, window.gaps) == (21, "gripper", ())
     assert np.all(window.received_ns == window.t_ns + 5 * MS)
+
+
+def test_the_first_samples_of_a_window_are_those_that_came_first() -> None:
+    buffer = PoseBuffer("gripper", 10)
+    for number, t_ns, received_ns in ((1, 10, 15), (2, 30, 35), (3, 20, 40), (4, 40, 45)):
+        buffer.append(replace(pose(number, t_ns), received_ns=received_ns))
+    window = buffer.window(0, 50)
+    assert window.sequence.tolist() == [1, 3, 2, 4]
+    assert window.first(2).sequence.tolist() == [1, 2]
+    assert window.first(3).t_ns.tolist() == [10, 20, 30]
+    assert window.first(9) is window
 
 
 def test_poses_are_frames() -> None:
