@@ -41,7 +41,7 @@ class Draw:
     turned: bool = False
 
 
-def _movement(rng: np.random.Generator, n: int) -> Array:
+def movement(rng: np.random.Generator, n: int) -> Array:
     """Share of the way (n,) at each sample: evenly, smoothly, there and back, or by fits and starts."""
     t = np.linspace(0.0, 1.0, n)
     way = rng.integers(0, 4)
@@ -65,7 +65,7 @@ def drawn(rng: np.random.Generator, degrees: float, radius: float) -> Draw:
     side = np.cross(axis, rng.normal(size=3))
     side /= np.linalg.norm(side)
     center = rng.uniform(-1.0, 1.0, 3)
-    angles = math.radians(degrees) * _movement(rng, n)
+    angles = math.radians(degrees) * movement(rng, n)
     A = rotation_exp(angles[:, None] * axis)
     p = center + radius * (A @ side) + position_noise * rng.normal(size=(n, 3))
     R = rotation_exp(orientation_noise * rng.normal(size=(n, 3))) @ A @ rotation_exp(rng.normal(size=3))

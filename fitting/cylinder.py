@@ -46,8 +46,11 @@ def fit_cylindrical(
     direction comes from the positions.
     """
     joint = fitted_joint(CYLINDRICAL, poses, noise, rng, "a cylindrical joint")
-    if isinstance(joint, FitFailure):
-        return joint
+    return joint if isinstance(joint, FitFailure) else cylindrical_of(joint, noise)
+
+
+def cylindrical_of(joint: Joint, noise: float | None) -> CylindricalFit | FitFailure:
+    """Describe a fitted cylindrical joint."""
     if not turned(joint):
         joint = _only_slid(joint, noise)
     q = zeroed(coordinates(CYLINDRICAL, joint), joint)

@@ -13,10 +13,11 @@ import numpy as np
 
 from fitting.agreement import Agreement, Noise, agree, moving_poses
 from fitting.circle import CircleFit, fit_circle
-from fitting.joint import Joint, Part, fit_joint
+from fitting.joint import Joint, Part, circles, fit_joint, halves
 from fitting.line import LineFit, fit_line
 from fitting.motion import ROTARY, Motion, Start, Take, measured
-from fitting.noise import correlation_time
+from fitting.noise import chi2_quantile, correlation_time
+from fitting.ransac import GATE
 from fitting.result import FitFailure, Mask
 from fitting.se3 import Array
 from fitting.segments import dense
@@ -39,7 +40,7 @@ _WHOLE = 0.85
 """Share of the time in which most orientations follow from which a grip counts as rigid: single bad orientations are no
 slipping."""
 _SLIP = math.radians(2.0)
-_BRIEF = 0.03
+_BRIEF = 0.06
 """A grip that turned by so much for longer than this share of the take slipped."""
 _LITTLE = 0.3
 """Share of orientations below which a part is not worth calling rigid."""
@@ -86,12 +87,14 @@ def _tried(
 ) -> Gripped | None:
     """The take with the orientations that agree, if they pass both tests."""
     agreed = pose.inliers & allowed
-    on_path = (agreed | _on_path(take, circle, noise)) & allowed
+    on_path = (agreed | _on_path(take, pose, circle, noise)) & allowed
     held = allowed & dense(agreed, on_path)
     followed = agreed & held
     if followed.sum() < max(_LITTLE * on_path.sum(), 6):
         return None
     whole = (held & on_path).sum() >= _WHOLE * on_path.sum() and not _slipped(pose, on_path & ~held)
+    if not circles(pose.motion, 0, pose.noise):
+        on_path = followed
     # Where the grip turned at some time, halves of poses that happen to agree are on the way from there.
     part = Part.of(take, pose.noise, on_path, followed, held if whole else None)
     motion = _consistent(take, pose, followed)
@@ -203,8 +206,12 @@ def _about(points: Array, axis: Array, center: Array) -> float:
     return float(np.var(np.linalg.norm(arms - heights[:, None] * axis, axis=1)) + np.var(heights))
 
 
-def _on_path(take: Take, circle: CircleFit | FitFailure, noise: float | None) -> Mask:
+def _on_path(take: Take, pose: Agreement, circle: CircleFit | FitFailure, noise: float | None) -> Mask:
     """Samples whose position lies on the circle or, where a circle cannot be told, on its short piece; or none."""
+    if not circles(pose.motion, 0, pose.noise):
+        # What moves is no path of a point on the axis.
+        off = halves(ROTARY, pose.motion, 0, take, pose.residuals)[:, :3]
+        return np.asarray((off**2).sum(axis=1) <= chi2_quantile(3, GATE) * pose.noise.position**2)
     if isinstance(circle, CircleFit):
         return circle.inliers
     line = fit_line(take.p, noise, 0)

@@ -27,6 +27,8 @@ _TURNED = 4.0
 themselves would pass for one."""
 _FAR = 0.05
 """Metres along the axis beyond which a sample has not strayed but is somewhere else."""
+_AWAY = 10.0
+"""Radius, in standard deviations of the positions, below which the circle is lost in their noise."""
 _PURE = 0.9
 """Share of the samples that left the path at a time which must have strayed along the axis alone."""
 _FEW = 0.05
@@ -142,7 +144,7 @@ def _uncertain(kind: Kind, solution: Solution, parts: list[Part], times: Times, 
 def _with_strayed(motion: Motion, parts: list[Part]) -> tuple[Motion, list[Part]]:
     """Find samples that left a rotary joint's path along its axis only, and where they are on it."""
     starts, found = [], []
-    for start, part in zip(motion.starts, parts, strict=True):
+    for k, (start, part) in enumerate(zip(motion.starts, parts, strict=True)):
         arm, arms = start.p0 - motion.center, part.take.p - motion.center
         rises = (arms - arm) @ motion.axis
         radius = np.linalg.norm(arm - (arm @ motion.axis) * motion.axis)
@@ -153,7 +155,7 @@ def _with_strayed(motion: Motion, parts: list[Part]) -> tuple[Motion, list[Part]
             # What drifts along the axis and off it as well passes the gate on its way.
             strayed &= moving_poses(part.take) & dense(strayed, ~part.positions, share=_PURE)
             strayed &= ~suspects(off[None], part.positions | strayed, part.noise.position)
-        if strayed.sum() < _FEW * part.positions.sum():
+        if strayed.sum() < _FEW * part.positions.sum() or not circles(motion, k, part.noise):
             strayed[:] = False
         turned = measured(ROTARY, part.take, motion.axis, motion.center, start.R0, start.p0, by="position")
         q = np.where(strayed[:, None], np.stack([turned[:, 0], rises], axis=1), start.q)
@@ -170,12 +172,14 @@ def _same(old: Part, new: Part) -> bool:
 
 def _rescored(kind: Kind, solution: Solution, k: int, part: Part, allowed: Mask, given: float | None) -> Part:
     """Ask again who agrees: whole poses, or the half of them that does; positions alone while the grip turned."""
-    alone = _halves(kind, solution.motion, k, part.take, solution.residuals[k])
+    alone = halves(kind, solution.motion, k, part.take, solution.residuals[k])
     together = part.held & (weighed(solution.residuals[k], part.noise) <= chi2_quantile(6 - kind.latents, GATE))
     e = np.ascontiguousarray(np.where(together[:, None], solution.residuals[k], alone).T)
     e /= np.repeat([part.noise.position, part.noise.orientation], 3)[:, None]
     gate = chi2_quantile(2, GATE)
-    there = allowed & (together | ((e[:3] ** 2).sum(axis=0) <= gate) & (part.firm | ~part.held))
+    there = allowed & (together | (((e[:3] ** 2).sum(axis=0) <= gate) & (part.firm | ~part.held)))
+    if not circles(solution.motion, k, part.noise):
+        there &= together
     follows = together | (part.held & ~there & ((e[3:] ** 2).sum(axis=0) <= gate) & part.firm)
     e[3:, ~follows] = 0.0
     burst = suspects(e[:3], there) | (suspects(e[3:], follows) & part.held)
@@ -185,7 +189,12 @@ def _rescored(kind: Kind, solution: Solution, k: int, part: Part, allowed: Mask,
     return _with_noise(kind, solution, k, replace(part, positions=positions, orientations=orientations), given)
 
 
-def _halves(kind: Kind, motion: Motion, k: int, take: Take, residuals: Array) -> Array:
+def circles(motion: Motion, k: int, noise: Noise) -> bool:
+    """Whether the position of a take is far enough from the axis to say something without its orientation."""
+    return bool(np.linalg.norm(np.cross(motion.axis, motion.starts[k].p0 - motion.center)) > _AWAY * noise.position)
+
+
+def halves(kind: Kind, motion: Motion, k: int, take: Take, residuals: Array) -> Array:
     """Residuals (n, 6) of positions and orientations each for itself: what no angle explains."""
     if kind != ROTARY:
         return np.full((len(take), 6), np.inf)
@@ -204,7 +213,7 @@ def _with_noise(kind: Kind, solution: Solution, k: int, part: Part, given: float
     both = part.positions & part.orientations
     e = solution.residuals[k]
     if not np.array_equal(part.positions, part.orientations):
-        e = np.where(both[:, None], e, _halves(kind, solution.motion, k, part.take, e))
+        e = np.where(both[:, None], e, halves(kind, solution.motion, k, part.take, e))
     count, turned, shared = int(part.positions.sum()), int(part.orientations.sum()), int(both.sum())
     # Alone, a position or an orientation gives all of the angle.
     p_count = p_free * shared + (3.0 - kind.latents) * (count - shared)

@@ -7,7 +7,7 @@ import numpy as np
 
 from fitting import checks
 from fitting.cylinder import direction, fitted_joint, zeroed
-from fitting.joint import coordinates, fit_joint, turned, unwrapped
+from fitting.joint import Joint, coordinates, fit_joint, turned, unwrapped
 from fitting.motion import CYLINDRICAL, SCREW
 from fitting.result import AxisFit, FitFailure, frozen
 from fitting.se3 import Array
@@ -40,8 +40,11 @@ def fit_screw(
 ) -> ScrewFit | FitFailure:
     """Fit a screw joint to poses (n, 4, 4), body to world, metres, or to a list of takes with different grips."""
     free = fitted_joint(CYLINDRICAL, poses, noise, rng, "a screw joint")
-    if isinstance(free, FitFailure):
-        return free
+    return free if isinstance(free, FitFailure) else screw_of(free, noise)
+
+
+def screw_of(free: Joint, noise: float | None) -> ScrewFit | FitFailure:
+    """Fit a screw joint to takes to which a cylindrical one is fitted already."""
     q = zeroed(coordinates(CYLINDRICAL, free), free)[free.inliers]
     turn = q[:, 0] - q[:, 0].mean()
     power = float(turn @ turn)

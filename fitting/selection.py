@@ -8,7 +8,7 @@ import numpy as np
 
 from fitting import checks
 from fitting.agreement import SMALLEST_TURN, Noise, resting_poses
-from fitting.cylinder import fit_cylindrical
+from fitting.cylinder import cylindrical_of, fitted_joint
 from fitting.explained import explained
 from fitting.motion import (
     CYLINDRICAL,
@@ -25,20 +25,16 @@ from fitting.ransac import smallest_noise
 from fitting.result import Fit, FitFailure, Mask, frozen
 from fitting.rigid import fit_rigid
 from fitting.rotary import fit_rotary
-from fitting.screw import fit_screw
+from fitting.screw import screw_of
 from fitting.se3 import Array, rotation_log
 
 _RIGID = Kind(turns=False, slides=False)
-_FITTERS: dict[str, tuple[Callable[..., Any], Kind]] = {
-    "rigid": (fit_rigid, _RIGID),
-    "prismatic": (fit_prismatic, PRISMATIC),
-    "rotary": (fit_rotary, ROTARY),
-    "screw": (fit_screw, SCREW),
-    "cylindrical": (fit_cylindrical, CYLINDRICAL),
-}
+_KINDS = {"rigid": _RIGID, "prismatic": PRISMATIC, "rotary": ROTARY, "screw": SCREW, "cylindrical": CYLINDRICAL}
+_FITTERS: dict[str, Callable[..., Any]] = {"rigid": fit_rigid, "prismatic": fit_prismatic, "rotary": fit_rotary}
+_OF_CYLINDER: dict[str, Callable[..., Any]] = {"screw": screw_of, "cylindrical": cylindrical_of}
+"""Fitters that begin with a cylindrical joint, which is fitted once for both."""
 _PER_SAMPLE = {"inliers", "orientations", "angles", "slides", "coordinates"}
 """Fields of fits that have one value for each sample."""
-_SHOWN_BY_PLACES = {"rigid", "prismatic", "rotary"}
 _PLAY = 3e-3
 """Real joints have play and flex: so large a share of the movement is no reason to prefer another joint type."""
 _LONGEST = 20.0
@@ -108,10 +104,10 @@ def select(
     All are judged at one noise level, that of the most general candidate that explains the data, and each coordinate
     that a candidate gives to every sample costs as much as it could have said.
     """
-    names = list(_FITTERS) if candidates is None else list(candidates)
-    unknown = [name for name in names if name not in _FITTERS]
+    names = list(_KINDS) if candidates is None else list(candidates)
+    unknown = [name for name in names if name not in _KINDS]
     if unknown or not names:
-        raise ValueError(f"Unknown candidates {unknown}: choose out of {', '.join(_FITTERS)}.")
+        raise ValueError(f"Unknown candidates {unknown}: choose out of {', '.join(_KINDS)}.")
     checked = checks.as_pose_takes(poses)
     if isinstance(checked, FitFailure):
         return checked
@@ -121,7 +117,7 @@ def select(
     checked = [take[mask] for take, mask in zip(checked, moving, strict=True)]
     takes = [Take.of(take) for take in checked]
     turns = orientations_measured(takes)
-    fits = {name: _fitted(name, checked, noise, generator, turns) for name in names}
+    fits = _fitted(names, checked, noise, generator, turns)
     common = _common_noise(fits, takes, noise)
     if common is None:
         reasons = " ".join(f"{name}: {fit.reason}" for name, fit in fits.items() if isinstance(fit, FitFailure))
@@ -133,9 +129,9 @@ def select(
             )
     if not turns:
         # Each at the common noise: who was in at a noise of its own is not who agrees now.
-        fits = {name: fit and _fitted(name, checked, common.position, generator, turns) for name, fit in fits.items()}
+        fits |= _fitted([name for name, fit in fits.items() if fit], checked, common.position, generator, turns)
     judged = explained if turns else explained_by_places
-    found = {name: judged(_FITTERS[name][1], fit, takes, common) for name, fit in fits.items()}
+    found = {name: judged(_KINDS[name], fit, takes, common) for name, fit in fits.items()}
     best = min(found.values(), key=lambda one: one.cost)
     tau = min(correlation_time(best.residuals[:, :3], best.used, 3), _LONGEST)
     count = max(sum(map(len, takes)) / tau, 2.0)
@@ -143,11 +139,17 @@ def select(
     return _ranked({name: _with_rests(fit, moving) for name, fit in fits.items()}, scores)
 
 
-def _fitted(name: str, takes: list[Array], noise: float | None, rng: np.random.Generator, turns: bool) -> Any:
-    """Fit one candidate; without orientations (``turns`` false) only those that positions can show."""
-    if turns or name in _SHOWN_BY_PLACES:
-        return _FITTERS[name][0](takes, noise=noise, rng=rng)
-    return FitFailure("The recording has no orientations, and positions alone do not show such a joint.")
+def _fitted(
+    names: list[str], takes: list[Array], noise: float | None, rng: np.random.Generator, turns: bool
+) -> dict[str, Any]:
+    """Fit the candidates; without orientations (``turns`` false) only those that positions can show."""
+    unseen = FitFailure("The recording has no orientations, and positions alone do not show such a joint.")
+    fits: dict[str, Any] = {name: _FITTERS[name](takes, noise=noise, rng=rng) for name in names if name in _FITTERS}
+    rest = [name for name in names if name in _OF_CYLINDER]
+    free = fitted_joint(CYLINDRICAL, takes, noise, rng, "a cylindrical joint") if rest and turns else unseen
+    for name in rest:
+        fits[name] = free if isinstance(free, FitFailure) else _OF_CYLINDER[name](free, checks.as_noise(noise))
+    return {name: fits[name] for name in names}
 
 
 def _with_rests(fit: Any, moving: list[Mask]) -> Any:
