@@ -29,7 +29,7 @@ from ident.resume import restore
 from ident.simulated import SimulatedHand, simulated_config
 from ident.ui.lines import Lines
 from ident.workflow import events as ev
-from ident.workflow.state import Phase, State
+from ident.workflow.state import WEIGHT, Phase, State
 from ident.workflow.texts import kept
 
 ROOT = Path(__file__).parents[1]
@@ -68,6 +68,7 @@ def child(folder: Path, scene: str, seed: int, speed: float) -> None:
         setup = Setup(simulated_config(sim), path, folder, speed, metadata, resume=resume)
         with measurement(setup, on_change) as m, (folder / "said").open("w") as said:
             m.runner.hand = SimulatedHand(sim, m.rig.mocap.ticks_to_host, m.runner.post)
+            m.runner.offers = (WEIGHT,)
             (folder / "clock").write_text(str(m.rig.clock.now_ns() - speed * time.monotonic_ns()))
             if m.runner.state.phase is Phase.DESCRIBE:
                 m.runner.post(ev.Described(plan=plan.to_dict()))

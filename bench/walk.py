@@ -2,9 +2,9 @@
 
 ``python -m bench.walk [OBJECT…] [--by keys|trigger] [--size 80x24]`` starts a simulated rig, ``ident run`` with a rig
 file in tmux, and an operator who only looks at what the wizard asks for: grips the part, presses to start, moves it,
-presses to stop, and follows the advice. By keys everything is Enter; by trigger the takes are started and stopped by a
-button on a serial line (a pseudo-terminal), and Enter only saves. Prints the presses of each joint; fails where a joint
-whose first take was good cost more than two, and where no model was saved.
+presses to stop, and follows the advice; in the end they mark three points. By keys all of that is Enter; by trigger the
+takes are started and stopped by a button on a serial line (a pseudo-terminal), and Enter only saves. Prints the presses
+of each joint; fails where a joint whose first take was good cost more than two, and where no model was saved.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from ident.simulated import ancestors_to_places, movement_for, simulated_config
 from ident.workflow.events import Proceed, event_from_dict
 from ident.workflow.machine import fold, step
 from ident.workflow.plan import Plan
-from ident.workflow.state import Phase, State
+from ident.workflow.state import PLACE, Phase, State
 from sessions import SessionError, open_session
 
 OBJECTS = ("door", "cabinet", "testbench")
@@ -109,7 +109,8 @@ def walk(name: str, by: str, size: str, show: bool) -> bool:
         finally:
             screen.close()
         counts = [f"{n.name} {presses[n.name]}" for n in plan.depth_first()]
-        print(f"{name} by {by}, {size}: presses for each joint and handle: {', '.join(counts)}; tip {presses['']}")
+        print(f"{name} by {by}, {size}: presses for each joint and handle: {', '.join(counts)}")
+        print(f"  for tip, weight and place: {presses['']}")
         print(
             f"  {len(state.takes)} takes; at once good: {', '.join(sorted(good_at_once - {''})) or 'none'}", flush=True
         )
@@ -150,6 +151,11 @@ def _operate(
         if show:
             print(screen.text(), flush=True)
         before, node = state, state.target.node if state.target else ""
+        if state.phase is Phase.REVIEW and not state.step(PLACE).done:
+            screen.key("o")
+            presses["(mark points)"] += 1
+            state = _settled(folder, screen, before)
+            continue
         press = screen.key if trigger is None or state.phase not in (Phase.READY, Phase.VERDICT) else trigger
         if before.phase in (Phase.READY, Phase.VERDICT):
             spoilt |= {node} if before.phase is Phase.VERDICT else set()
