@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MODES = ("window", "png", "off")
 PERIOD_S = 0.25
 """Real seconds between two pictures."""
-NICENESS = 10
+NICENESS = 15
 """Drawing lets receiving, recording, keys and fits go first."""
 GOODBYE_S = 2.0
 """Real seconds that the child has for its last picture."""
@@ -184,7 +184,7 @@ def _png(latest: "queue.SimpleQueue[bytes | None]", file: Path) -> int:
     while not ended:
         payload, ended = _last_of(latest, wait=True)
         if payload is not None:
-            began = time.process_time()
+            began = time.monotonic()
             figure = Figure(figsize=(10.0, 6.0), dpi=110, facecolor="white")
             FigureCanvasAgg(figure)
             draw_live(figure, Snapshot.decode(payload))
@@ -193,8 +193,8 @@ def _png(latest: "queue.SimpleQueue[bytes | None]", file: Path) -> int:
             figure.savefig(unfinished, format="png")
             unfinished.replace(file)
             if not ended:
-                # Half of a core at the most: the fit comes first, and the eye does not follow faster.
-                time.sleep(time.process_time() - began)
+                # Half of a core at the most, and less where others need it: the fit comes first.
+                time.sleep(time.monotonic() - began)
     return 0
 
 

@@ -15,7 +15,8 @@ from ident.pipe import pack, unpack
 from ident.takes import Ints, TakeData
 from ident.tree import KinematicTree
 from ident.workflow.plan import ROOT
-from ident.workflow.state import Phase, State, Take
+from ident.workflow.state import Phase, State, Take, step_of
+from ident.workflow.texts import STEP_NAMES
 
 POINTS = 250
 """Points of each finished take that are drawn."""
@@ -98,7 +99,7 @@ def snapshot_of(state: State, track: Track | None, data: Mapping[int, TakeData])
     # A simulated hand has to get there first; a person's take begins with its first sample anyway.
     start = int(track.t_ns[0]) if len(track.t_ns) else track.take.t0_ns
     return Snapshot(
-        title=f"{state.plan.name}: {name or 'gripper tip'}",
+        title=f"{state.plan.name}: {name or STEP_NAMES[step_of(track.take.target)]}",
         subtitle=_words(state, track),
         nodes=tuple(records.values()),
         q=q,

@@ -32,7 +32,7 @@ _CALIBRATE = {
     ),
     "weight": (
         "Weigh the gripper",
-        "Hold it freely in the air. Point each of its six sides down in turn, and hold still for a second each time.",
+        "Hold it in the air. Point each of its six sides down in turn, a second each. Skip it if forces do not matter.",
     ),
     "point_1": (
         "Touch point 1",
@@ -47,7 +47,7 @@ _CALIBRATE = {
         "Rest the tip on a third mark, off the line through both: the side of the y-axis. Hold it for two seconds.",
     ),
 }
-_SUBJECTS = {TIP: "the gripper tip", WEIGHT: "the gripper's weight", PLACE: "the object's place"}
+STEP_NAMES = {TIP: "gripper tip", WEIGHT: "gripper weight", PLACE: "place"}
 _MOVE = {
     "rotary": "Grip {name} firmly. Turn it once, from one end to the other.",
     "prismatic": "Grip {name} firmly. Slide it once, from one end to the other.",
@@ -108,7 +108,7 @@ def _subject(state: State) -> str:
     target = state.target
     if target is None:
         return ""
-    return target.node or _SUBJECTS[step_of(target)]
+    return target.node or f"the {STEP_NAMES[step_of(target)]}"
 
 
 def _movement(state: State) -> str:

@@ -11,7 +11,7 @@ from ident.ui.wizard.screen import MainScreen
 from ident.workflow import events as ev
 from ident.workflow.machine import fold
 from ident.workflow.quality import Verdict
-from ident.workflow.state import Phase, Target
+from ident.workflow.state import WEIGHT, Phase, Target
 
 SIZES = [(200, 60), (20, 5), (1, 1)]
 
@@ -264,3 +264,25 @@ async def test_pasted_text_is_no_sequence_of_keys() -> None:
         await pilot.pause()
         assert app.is_running
     assert len(machine.log) == 2
+
+
+async def test_weight_and_place_are_offered_and_shown() -> None:
+    machine = FakeMachine()
+    machine.offers = (WEIGHT,)
+    app = wizard(started(machine))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("enter", "enter", "enter", "enter")
+        await sees(app, "gripper weight", "six sides down")
+        await pilot.press("enter", "enter")
+        await sees(app, "512 g")
+        while machine.state.phase is not Phase.REVIEW:
+            await pilot.press("enter")
+        await sees(app, "mark three points")
+        await pilot.press("o")
+        await sees(app, "place", "1 of 3")
+        await pilot.press("b")
+        await until(lambda: app.state.phase is Phase.REVIEW)
+        await pilot.press("o", "enter", "enter", "enter", "enter", "enter", "enter")
+        await sees(app, "3 points")
+        await pilot.press("enter")
+        await until(lambda: app.state.phase is Phase.FINISHED)

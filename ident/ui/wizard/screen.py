@@ -136,7 +136,7 @@ class MainScreen(Screen[None]):
         self._header.show(views.header(state, status, self.size.width))
         self._show_headline(*views.headline(state, status))
         self._notice.show(views.notice_line(state, self.app.notes()))
-        self._devices.show(views.status_line(status))
+        self._devices.show(views.status_line(status, self.size.width))
         take = status.take if status is not None else None
         room = self._fit.content_size.width
         if take is not None and state.phase is Phase.RECORDING:

@@ -14,12 +14,11 @@ from ident.live.status import NOT_SEEN_S, SIDES
 from ident.workflow.answers import MOCAP
 from ident.workflow.plan import Node
 from ident.workflow.quality import QualityLimits
-from ident.workflow.state import PLACE, STEPS, TIP, WEIGHT, Phase, State, Step, step_of
-from ident.workflow.texts import Keys, instruction, progress
+from ident.workflow.state import PLACE, STEPS, Phase, State, Step, step_of
+from ident.workflow.texts import STEP_NAMES, Keys, instruction, progress
 
 GOOD, BAD, NOTE, FAINT = "bold $text-success", "bold $text-error", "bold $text-warning", "$foreground 60%"
 ALWAYS: Keys = (("m", "more"), ("?", "help"), ("q", "quit"))
-STEP_NAMES = {TIP: "gripper tip", WEIGHT: "its weight", PLACE: "place"}
 
 
 def header(state: State, status: LiveStatus | None, width: int) -> Content:
@@ -231,11 +230,16 @@ def notice_line(state: State, notes: tuple[str, ...] = ()) -> Content:
     return Content(" │ ").join([*parts, *(Content.assemble((note, FAINT)) for note in notes if note)])
 
 
-def status_line(status: LiveStatus | None) -> Content:
-    """Rates, tracking, age of the last sample, load, samples of the take."""
+def status_line(status: LiveStatus | None, width: int) -> Content:
+    """Rates, tracking, age of the last sample, load, samples of the take; fewer words where there is no room."""
     if status is None:
         return Content(" ")
-    parts = [_device("mocap", status.mocap)]
+    full = _status(status, brief=False)
+    return full if full.cell_length <= width else _status(status, brief=True)
+
+
+def _status(status: LiveStatus, *, brief: bool) -> Content:
+    parts = [_device("mocap", status.mocap, brief=brief)]
     if status.ft is not None:
         load = f"{'net ' if status.load.net else ''}{status.load.force_n:.1f} N {status.load.torque_nm:.1f} Nm"
         parts.append(_device("F/T", status.ft, load))
@@ -247,11 +251,11 @@ def status_line(status: LiveStatus | None) -> Content:
     return Content(" ").append(Content(" │ ").join(parts))
 
 
-def _device(name: str, device: DeviceLive, load: str = "") -> Content:
+def _device(name: str, device: DeviceLive, load: str = "", *, brief: bool = False) -> Content:
     mark, style = ("●", GOOD) if device.well else ("✗", BAD)
     age = "never" if math.isinf(device.age_s) else _age(device.age_s)
-    # Where a load is shown it says that samples come; room is scarce on 80 columns.
-    words = load if load and device.well else f"{device.state} {age}"
+    # Where a load is shown it says that samples come; where all is well the mark says so too.
+    words = load if load and device.well else (age if brief and device.well else f"{device.state} {age}")
     return Content.assemble((mark, style), f" {name} {device.rate_hz:.0f} Hz ", (words, "" if device.well else BAD))
 
 
