@@ -1,7 +1,10 @@
 """Sessions open in other people's software, with the same counts and values."""
 
 import struct
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcap.reader import NonSeekingReader, make_reader
@@ -94,3 +97,36 @@ def test_rosbags_reads_it(recorded: Path, closed: bool) -> None:
             assert (message.status, message.valid) == (wrenches.status[i], wrenches.valid[i])
         for i, (_, message) in enumerate(messages("/poses/gripper/tracking")):
             assert (message.sequence, message.state) == (i, session.poses("gripper").states[i])
+
+
+def test_rerun_reads_it(recorded: Path, tmp_path: Path) -> None:
+    rerun = pytest.importorskip("rerun", reason="rerun-sdk is not installed")
+    pytest.importorskip("datafusion", reason="rerun-sdk[catalog] is not installed")
+    session, converted = open_session(recorded), tmp_path / "door.rrd"
+    program = Path(sys.executable).with_name("rerun")
+    subprocess.run([program, "mcap", "convert", str(recorded), "-o", str(converted)], check=True, capture_output=True)
+    with rerun.server.Server(datasets={"door": [str(converted)]}) as server:
+        dataset = server.client().get_dataset("door")
+
+        def rows(topic: str) -> list[dict[str, Any]]:
+            table = dataset.filter_contents(topic).reader(index="message_log_time").to_arrow_table()
+            return sorted(table.to_pylist(), key=lambda row: row["message_log_time"])
+
+        poses = session.poses("gripper")
+        found = rows("/poses/gripper")
+        assert len(found) == len(poses)
+        for i, row in enumerate(found):
+            # It keeps positions and rotations in single precision.
+            assert row["message_log_time"].value == poses.t_ns[i]
+            position, rotation = (
+                row[f"/poses/gripper:InstancePoses3D:{name}"][0] for name in ("translations", "quaternions")
+            )
+            assert position == poses.positions[i].astype("f4").tolist()
+            assert rotation == poses.quaternions[i].astype("f4").tolist()
+        wrenches = session.wrenches()
+        found = rows("/wrench")
+        assert len(found) == len(wrenches)
+        for i, row in enumerate(found):
+            told = row["/wrench:geometry_msgs.msg.WrenchStamped:message"][0]["wrench"]
+            load = [told[kind][axis] for kind in ("force", "torque") for axis in "xyz"]
+            assert load == wrenches.wrench[i].tolist()
