@@ -94,6 +94,10 @@ def _text(source: Path) -> str:
     try:
         return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError as error:
+        western = data.decode("latin-1")
+        if motive.is_motive(western):
+            # Names of bodies as an older Windows wrote them.
+            return western
         raise SessionError(
             f"{source} is neither text nor a ROS bag (byte {error.start} is no UTF-8). "
             "Known kinds: Motive CSV, pose logs `x y z qx qy qz qw`, ROS bags (.bag, .db3, .mcap)."

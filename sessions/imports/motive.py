@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +16,22 @@ from sessions.errors import SessionError
 from sessions.imports.recording import Recording, pose_window
 
 _METRES = {
-    "meters": 1.0,
-    "metres": 1.0,
-    "centimeters": 0.01,
-    "millimeters": 0.001,
-    "inches": 0.0254,
-    "feet": 0.3048,
+    **dict.fromkeys(("meters", "metres", "meter", "metre", "m"), 1.0),
+    **dict.fromkeys(("centimeters", "centimetres", "centimeter", "cm"), 0.01),
+    **dict.fromkeys(("millimeters", "millimetres", "millimeter", "mm"), 0.001),
+    **dict.fromkeys(("inches", "inch", "in"), 0.0254),
+    **dict.fromkeys(("feet", "foot", "ft"), 0.3048),
 }
+_KEYS = (
+    "format version",
+    "capture frame rate",
+    "export frame rate",
+    "capture start time",
+    "rotation type",
+    "length units",
+    "coordinate space",
+)
+"""What is looked for in the first row, each followed by its value."""
 _FIRST_CELL = "format version"
 _BODY = "rigid body"
 _HEADER_ROWS = 20
@@ -41,23 +51,33 @@ class _BodyColumns:
 
 def is_motive(text: str) -> bool:
     """Whether a text starts like an export of Motive."""
-    return text.lstrip("\ufeff\"' \t\r\n")[: len(_FIRST_CELL)].lower() == _FIRST_CELL
+    return _begun(text).lstrip("\"' \t")[: len(_FIRST_CELL)].lower() == _FIRST_CELL
+
+
+def _begun(text: str) -> str:
+    """The text without what Excel and others put in front of it."""
+    return re.sub(r"^[\ufeff\s]*(sep=.\s*)?", "", text)
 
 
 def read(path: Path, text: str) -> Recording:
     """Read an export. Positions stay in Motive's own world frame (y up), in metres."""
+    text = _begun(text)
     separator = _separator(text)
-    rows = list(csv.reader(text.lstrip("\ufeff").splitlines(), delimiter=separator))
-    header = {key.strip().lower(): value.strip() for key, value in zip(rows[0][::2], rows[0][1::2], strict=False)}
+    rows = list(csv.reader(text.splitlines(), delimiter=separator))
+    told = [cell.strip() for cell in rows[0]]
+    # By name, since a take's name may hold commas.
+    header = {key.lower(): value for key, value in pairwise(told) if key.lower() in _KEYS}
     notes: list[str] = []
     if separator != ",":
         notes.append(f"Columns are separated by {separator!r}; decimal commas were read as points.")
     scale = _scale(path, header, notes)
     axis_row = _axis_row(path, rows)
     bodies = _columns(path, rows[1 : axis_row + 1])
-    numbers = _numbers(path, rows[axis_row + 1 :], axis_row + 2, len(rows[axis_row]), separator, notes)
+    timed = any("time" in cell.lower() for cell in rows[axis_row][1:2])
+    numbers = _numbers(path, rows[axis_row + 1 :], axis_row + 2, len(rows[axis_row]), separator, notes, timed=timed)
     start_ns = _start_ns(header, notes)
-    t_ns = start_ns + np.round(_seconds(header, numbers) * 1e9).astype(np.int64)
+    seconds = _seconds(header, numbers) if timed else _counted(path, header, numbers, notes)
+    t_ns = start_ns + np.round(seconds * 1e9).astype(np.int64)
     if (np.diff(t_ns) <= 0).any():
         notes.append("Times do not always increase; samples are sorted by time.")
     if header.get("coordinate space", "global").lower() != "global":
@@ -76,7 +96,7 @@ def read(path: Path, text: str) -> Recording:
 
 def _separator(text: str) -> str:
     """The character behind the first cell."""
-    match = re.match(r"""["']?format version["']?\s*([,;\t|])""", text.lstrip("\ufeff \r\n"), re.IGNORECASE)
+    match = re.match(r"""["']?format version["']?\s*([,;\t|])""", text, re.IGNORECASE)
     return match[1] if match else ","
 
 
@@ -88,7 +108,7 @@ def _scale(path: Path, header: dict[str, str], notes: list[str]) -> float:
         return 1.0
     if unit.lower() not in _METRES:
         raise SessionError(f"{path} has lengths in {unit!r}. Export again in metres, millimetres or centimetres.")
-    if unit.lower() in ("feet", "inches"):
+    if _METRES[unit.lower()] in (0.0254, 0.3048):
         notes.append(f"Lengths are in {unit.lower()}; they were converted to metres.")
     return _METRES[unit.lower()]
 
@@ -96,7 +116,7 @@ def _scale(path: Path, header: dict[str, str], notes: list[str]) -> float:
 def _axis_row(path: Path, rows: Sequence[Sequence[str]]) -> int:
     """Index of the row ``Frame, Time (Seconds), X, Y, …``, the last before the numbers."""
     for index, row in enumerate(rows[:_HEADER_ROWS]):
-        letters = [cell.strip().lower() for cell in row[2:]]
+        letters = [cell.strip().lower() for cell in row[1:]]
         if letters.count("x") and letters.count("y") and letters.count("z"):
             return index
     raise SessionError(
@@ -136,7 +156,14 @@ def _columns(path: Path, header_rows: Sequence[Sequence[str]]) -> dict[str, _Bod
 
 
 def _numbers(
-    path: Path, rows: Sequence[Sequence[str]], first_line: int, width: int, separator: str, notes: list[str]
+    path: Path,
+    rows: Sequence[Sequence[str]],
+    first_line: int,
+    width: int,
+    separator: str,
+    notes: list[str],
+    *,
+    timed: bool,
 ) -> NDArray[np.float64]:
     """All rows as numbers; blanks and time codes are NaN, a cut-off last row is left out."""
     rows = [row for row in rows if row]
@@ -156,7 +183,7 @@ def _numbers(
                     raise SessionError(
                         f"{path}, line {first_line + i}, column {k + 1}: {cell!r} is no number."
                     ) from error
-    usable = (np.abs(table[:, :2]) < _LARGEST).all(axis=1)
+    usable = (np.abs(table[:, : 2 if timed else 1]) < _LARGEST).all(axis=1)
     if not usable.all():
         raise SessionError(
             f"{path}, line {first_line + int(np.argmin(usable))}: frame number or time is missing or absurd."
@@ -186,16 +213,30 @@ def _start_ns(header: dict[str, str], notes: list[str]) -> int:
 
 def _seconds(header: dict[str, str], numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     """Times (n,) in s: by frame number and rate where the column agrees, since some exports round it to ms."""
-    told, frames = numbers[:, 1], numbers[:, 0]
-    try:
-        rate_hz = float(header.get("export frame rate") or header["capture frame rate"])
-    except (KeyError, ValueError):
-        return told
-    if not 0.1 < rate_hz < 1e5:
+    told, frames, rate_hz = numbers[:, 1], numbers[:, 0], _rate_hz(header)
+    if rate_hz is None:
         return told
     exact = told[0] + (frames - frames[0]) / rate_hz
     agrees = np.abs(told - exact) <= min(0.0011, 0.45 / rate_hz)
     return exact if agrees.all() else told
+
+
+def _rate_hz(header: dict[str, str]) -> float | None:
+    """Frames per second, where the export tells a rate that can be."""
+    try:
+        rate_hz = float((header.get("export frame rate") or header["capture frame rate"]).replace(",", "."))
+    except (KeyError, ValueError):
+        return None
+    return rate_hz if 0.1 < rate_hz < 1e5 else None
+
+
+def _counted(path: Path, header: dict[str, str], numbers: NDArray[np.float64], notes: list[str]) -> NDArray[np.float64]:
+    """Times (n,) in s by the frame numbers alone."""
+    rate_hz = _rate_hz(header)
+    if rate_hz is None:
+        raise SessionError(f"{path} has neither a column of times nor a frame rate. Export it again with `Time`.")
+    notes.append(f"The export has no column of times: frames were taken to be {rate_hz:g} Hz apart.")
+    return np.asarray((numbers[:, 0] - numbers[0, 0]) / rate_hz)
 
 
 def _quaternions(

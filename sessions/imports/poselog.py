@@ -18,24 +18,33 @@ _LAYOUTS = {
     7: ("x", "y", "z", "qx", "qy", "qz", "qw"),
     8: ("t", "x", "y", "z", "qx", "qy", "qz", "qw"),
 }
-_ALIASES = {"time": "t", "timestamp": "t", "stamp": "t", "tx": "x", "ty": "y", "tz": "z"}
+_ALIASES = {
+    **dict.fromkeys(("time", "timestamp", "stamp", "seconds", "secs", "time_s", "t_s", "time(s)", "time[s]"), "t"),
+    **{f"{before}{axis}": axis for before in ("t", "p", "p_", "pos_", "position_", "position.") for axis in "xyz"},
+    **{f"{before}{axis}": f"q{axis}" for before in ("q_", "quat_", "rot_", "orientation.") for axis in "xyzw"},
+}
+_FAR_M = 50.0
+"""Nobody opens a door further away than this: the log is in millimetres."""
 _TIME_UNITS_NS = ((10**17, 1), (10**14, 10**3), (10**11, 10**6), (0, 10**9))
 """A first time at least so large is in units of so many ns: epoch times in ns, µs, ms, else seconds."""
 _LAST_TIME = 2**62
+_REMARK = ("#", "%", "//")
 DEFAULT_BODY = "gripper"
 
 
 def read(path: Path, text: str, rate_hz: float) -> Recording:
     """Read a log; without times, samples are ``rate_hz`` apart, starting at 0."""
     notes: list[str] = []
-    lines = [
-        (number, _cells(line))
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip() and not line.lstrip().startswith(("#", "%", "//"))
-    ]
+    remarks: list[list[str]] = []
+    lines = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.lstrip().startswith(_REMARK):
+            remarks.append(_cells(line.lstrip().lstrip("#%/")))
+        elif line.strip():
+            lines.append((number, _cells(line)))
     if not lines:
         raise SessionError(f"{path} holds no samples.")
-    layout, lines = _layout(path, lines)
+    layout, lines = _layout(path, lines, remarks)
     table = _numbers(path, lines, len(layout), notes)
     column = {name: table[:, i] for i, name in enumerate(layout)}
     told = [cells[layout.index("t")] for _, cells in lines[: len(table)]] if "t" in layout else None
@@ -46,7 +55,15 @@ def read(path: Path, text: str, rate_hz: float) -> Recording:
     else:
         notes.append("The log has no orientations: they are constant, only positions can be fitted.")
         quaternions = np.tile([0.0, 0.0, 0.0, 1.0], (len(table), 1))
+    unused = [name for name in layout if name not in _LAYOUTS[8]]
+    if unused:
+        notes.append(f"The columns {', '.join(unused)} were left out.")
     positions = np.column_stack([column[name] for name in ("x", "y", "z")])
+    farthest_m = float(np.nanmax(np.abs(positions), initial=0.0))
+    if farthest_m > _FAR_M:
+        notes.append(
+            f"Positions reach {farthest_m:.0f} m: if they are millimetres, divide them by 1000 and import again."
+        )
     order = np.argsort(t_ns, kind="stable")
     window = pose_window(DEFAULT_BODY, t_ns[order], positions[order], quaternions[order])
     return Recording({DEFAULT_BODY: window}, notes=notes, metadata={"kind": "pose log"}, named=False)
@@ -59,23 +76,34 @@ def _cells(line: str) -> list[str]:
     return [cell for cell in re.split(r"\s*,\s*|\s+", line.strip().strip(",")) if cell]
 
 
-def _layout(path: Path, lines: list[tuple[int, list[str]]]) -> tuple[tuple[str, ...], list[tuple[int, list[str]]]]:
-    """Names of the columns, and the lines that hold numbers."""
+def _layout(
+    path: Path, lines: list[tuple[int, list[str]]], remarks: Sequence[list[str]]
+) -> tuple[tuple[str, ...], list[tuple[int, list[str]]]]:
+    """Names of the columns, by a first line, a remark that names them, or their number; and the lines of numbers."""
     number, first = lines[0]
     if not any(_is_number(cell) for cell in first):
-        names = tuple(_ALIASES.get(cell.lower().strip("\"'"), cell.lower().strip("\"'")) for cell in first)
+        names = _names(first)
         lines = lines[1:]
         if not {"x", "y", "z"} <= set(names) or ("qx" in names and not {"qy", "qz", "qw"} <= set(names)):
             raise SessionError(f"{path}, line {number}: columns {' '.join(names)} lack some of x y z qx qy qz qw.")
         if not lines:
             raise SessionError(f"{path} has column names but no samples.")
         return names, lines
+    for remark in remarks:
+        names = _names(remark)
+        if len(names) == len(first) and {"x", "y", "z"} <= set(names) and ("qx" in names) == ("qw" in names):
+            return names, lines
     if len(first) not in _LAYOUTS:
         raise SessionError(
             f"{path}, line {number} has {len(first)} columns. A pose log has `x y z qx qy qz qw`, perhaps a time in "
             "front, or positions alone; other orders need a first line with the columns' names."
         )
     return _LAYOUTS[len(first)], lines
+
+
+def _names(cells: Sequence[str]) -> tuple[str, ...]:
+    plain = (cell.lower().strip("\"'") for cell in cells)
+    return tuple(_ALIASES.get(cell, cell) for cell in plain)
 
 
 def _numbers(path: Path, lines: Sequence[tuple[int, list[str]]], width: int, notes: list[str]) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
-"""ROS bags of either generation: PoseStamped, WrenchStamped and TF messages."""
+"""ROS bags of either generation: poses, transforms and wrenches with a time."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ from sessions.errors import SessionError
 from sessions.imports.recording import Recording, pose_window
 
 _POSE = "geometry_msgs/msg/PoseStamped"
+_COVARIANT = ("geometry_msgs/msg/PoseWithCovarianceStamped", "nav_msgs/msg/Odometry")
+_TRANSFORM = "geometry_msgs/msg/TransformStamped"
 _WRENCH = "geometry_msgs/msg/WrenchStamped"
 _TF = ("tf2_msgs/msg/TFMessage", "tf/msg/tfMessage")
 _Row = tuple[int, tuple[float, ...]]
@@ -20,7 +22,8 @@ _Row = tuple[int, tuple[float, ...]]
 def read(path: Path) -> Recording:
     """Read a bag: a ``.bag``, ``.db3`` or ``.mcap`` file, or a folder of ROS 2.
 
-    A ``PoseStamped`` topic becomes a body named after the topic, a TF a body named after its child frame.
+    A ``PoseStamped`` topic (or one with covariance, or of odometry) becomes a body named after the topic, a TF or
+    ``TransformStamped`` a body named after its child frame.
     """
     try:
         from rosbags.highlevel import AnyReader
@@ -42,19 +45,22 @@ def read(path: Path) -> Recording:
 def _collect(path: Path, bag: Any) -> Recording:
     poses: defaultdict[str, list[_Row]] = defaultdict(list)
     wrenches: defaultdict[str, list[_Row]] = defaultdict(list)
-    wanted = [c for c in bag.connections if c.msgtype in (_POSE, _WRENCH, *_TF)]
+    wanted = [c for c in bag.connections if c.msgtype in (_POSE, *_COVARIANT, _TRANSFORM, _WRENCH, *_TF)]
     for connection, logged_ns, raw in bag.messages(wanted) if wanted else ():
         message = bag.deserialize(raw, connection.msgtype)
         if connection.msgtype == _POSE:
             poses[connection.topic].append((_time(message, logged_ns), _pose(message.pose)))
+        elif connection.msgtype in _COVARIANT:
+            poses[connection.topic].append((_time(message, logged_ns), _pose(message.pose.pose)))
         elif connection.msgtype == _WRENCH:
             wrenches[connection.topic].append((_time(message, logged_ns), _wrench(message.wrench)))
         else:
-            for child, row in _transforms(message, logged_ns):
+            entries = [message] if connection.msgtype == _TRANSFORM else message.transforms
+            for child, row in _transforms(entries, logged_ns):
                 poses[child].append(row)
     if not poses and not wrenches:
         kinds = ", ".join(sorted({c.msgtype for c in bag.connections})) or "no messages"
-        raise SessionError(f"{path} holds no PoseStamped, WrenchStamped or TF messages (it has: {kinds}).")
+        raise SessionError(f"{path} holds no poses, transforms or wrenches (it has: {kinds}).")
     notes = []
     if len(wrenches) > 1:
         notes.append(f"Only the wrenches of {next(iter(wrenches))} were taken, not those of {list(wrenches)[1:]}.")
@@ -103,8 +109,8 @@ def _wrench(wrench: Any) -> tuple[float, ...]:
     return (force.x, force.y, force.z, torque.x, torque.y, torque.z)
 
 
-def _transforms(message: Any, logged_ns: int) -> Iterator[tuple[str, _Row]]:
-    for entry in message.transforms:
+def _transforms(entries: Sequence[Any], logged_ns: int) -> Iterator[tuple[str, _Row]]:
+    for entry in entries:
         at, turn = entry.transform.translation, entry.transform.rotation
         values = (at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w)
         yield entry.child_frame_id, (_time(entry, logged_ns), values)

@@ -2,6 +2,7 @@
 
 import random
 import runpy
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -155,6 +156,46 @@ def test_motive_with_another_separator_and_decimal_commas(tmp_path: Path) -> Non
     assert any("';'" in note for note in recording.notes)
 
 
+def test_an_export_without_times_is_timed_by_its_frames(tmp_path: Path) -> None:
+    rows = [row.split(",") for row in motive_csv().split("\r\n")]
+    path = tmp_path / "take.csv"
+    path.write_text("\r\n".join(",".join(row if i == 0 else row[:1] + row[2:]) for i, row in enumerate(rows)))
+    recording = read_recording(path)
+    door = recording.bodies["door frame"]
+    assert np.diff(door.t_ns).tolist() == [10_000_000] * 3
+    np.testing.assert_allclose(door.positions[2], [0.2, 1.0, -0.5], atol=1e-8)
+    assert any("100 Hz" in note for note in recording.notes)
+    path.write_text(path.read_text().replace("Capture Frame Rate", "Capture Rate"))
+    with pytest.raises(SessionError, match="neither a column of times nor a frame rate"):
+        read_recording(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("Take 1", "Take 1, door, closed"),
+        lambda text: "sep=,\r\n" + text,
+        lambda text: "\ufeff" + text,
+        lambda text: text.replace("\r\n", "\n"),
+        lambda text: text.replace("Length Units,Millimeters", "Length Units,mm"),
+        lambda text: text.replace("door frame", '"door, frame ""A"""'),
+        lambda text: text.replace("door frame", "Türrahmen"),
+    ],
+)
+def test_exports_that_went_through_other_hands(tmp_path: Path, change: Callable[[str], str]) -> None:
+    path = tmp_path / "take.csv"
+    path.write_bytes(change(motive_csv(unit="Millimeters")).encode())
+    recording = read_recording(path)
+    _, door = recording.bodies.values()
+    np.testing.assert_allclose(door.positions[2], [0.2, 1.0, -0.5], atol=1e-8)
+
+
+def test_names_in_the_code_page_of_an_older_windows(tmp_path: Path) -> None:
+    path = tmp_path / "take.csv"
+    path.write_bytes(motive_csv().replace("door frame", "Türrahmen").encode("cp1252"))
+    assert list(read_recording(path).bodies) == ["gripper", "Türrahmen"]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -269,6 +310,26 @@ def test_pose_logs(tmp_path: Path, text: str, times: list[int]) -> None:
     assert poses.quaternions.tolist() == [[0, 0, 0, 1], [0, 0, 1, 0]]
 
 
+@pytest.mark.parametrize(
+    "head",
+    ["# t x y z qw qx qy qz", "t,x,y,z,qw,qx,qy,qz", "% time pos_x pos_y pos_z q_w q_x q_y q_z"],
+)
+def test_names_of_columns_tell_their_order(tmp_path: Path, head: str) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text(f"# a log\n{head}\n0.0 0.1 0.2 0.3 0.8 0.6 0.0 0.0\n0.5 0.1 0.2 0.3 0.8 0.6 0.0 0.0\n")
+    poses = read_recording(path).bodies["gripper"]
+    assert poses.quaternions.tolist() == [[0.6, 0.0, 0.0, 0.8]] * 2
+    assert poses.t_ns.tolist() == [0, 500_000_000]
+
+
+def test_what_is_odd_about_a_pose_log_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text("frame,x,y,z\n1,100,200,300\n2,100,200,301\n")
+    notes = " ".join(read_recording(path).notes)
+    assert "columns frame were left out" in notes
+    assert "reach 301 m" in notes
+
+
 def test_real_pose_logs_keep_every_number(tmp_path: Path) -> None:
     logs = sorted(STURM.glob("*/*.log"))
     if not logs:
@@ -289,7 +350,7 @@ def test_ros_bags(tmp_path: Path, kind: str) -> None:
     bag = write_bag(tmp_path, kind)
     imported = import_recording(bag, tmp_path / "session.mcap")
     session = open_session(imported.path)
-    assert sorted(session.bodies) == ["gripper", "lid"]
+    assert sorted(session.bodies) == ["base", "cart", "gripper", "lid"]
     for body in session.bodies:
         poses = session.poses(body)
         assert poses.t_ns.tolist() == [5_000_000_000 + i * 10_000_000 for i in range(5)]
@@ -322,9 +383,11 @@ def write_bag(folder: Path, kind: str) -> Path:
         "geometry_msgs/msg/WrenchStamped",
         "tf2_msgs/msg/TFMessage",
         "std_msgs/msg/String",
+        "geometry_msgs/msg/TransformStamped",
+        "geometry_msgs/msg/PoseWithCovarianceStamped",
     ]
     with writer:
-        topics = ["/mocap/gripper/pose", "/ft", "/tf", "/chatter"]
+        topics = ["/mocap/gripper/pose", "/ft", "/tf", "/chatter", "/vicon", "/base/pose"]
         links = [writer.add_connection(topic, k, typestore=store) for topic, k in zip(topics, kinds, strict=True)]
         for i in range(5):
             stamp = t["builtin_interfaces/msg/Time"](sec=5, nanosec=i * 10_000_000)
@@ -335,7 +398,12 @@ def write_bag(folder: Path, kind: str) -> Path:
             wrench = t["geometry_msgs/msg/Wrench"](force=vector(1.0 * i, 0.0, 0.0), torque=vector(0.0, 0.0, 0.5))
             move = t["geometry_msgs/msg/Transform"](translation=vector(0.1 * i, 0.0, 1.0), rotation=quaternion)
             link = t["geometry_msgs/msg/TransformStamped"](header=head, child_frame_id="lid", transform=move)
-            messages = [t[kinds[0]](head, pose), t[kinds[1]](head, wrench), t[kinds[2]]([link]), t[kinds[3]]("hello")]
+            cart = t["geometry_msgs/msg/TransformStamped"](header=head, child_frame_id="cart", transform=move)
+            base = t["geometry_msgs/msg/PoseWithCovariance"](pose, np.zeros(36))
+            messages = [
+                t[kinds[0]](head, pose), t[kinds[1]](head, wrench), t[kinds[2]]([link]), t[kinds[3]]("hello"), cart,
+                t[kinds[5]](head, base),
+            ]  # fmt: skip
             for connection, message in zip(links, messages, strict=True):
                 pack = store.serialize_ros1 if old else store.serialize_cdr
                 writer.write(connection, 9_000_000_000 + i, pack(message, connection.msgtype))
