@@ -43,9 +43,9 @@ class Track:
     longest_loss_s: float
     resting_s: float
     last_seen_ns: int
+    fit: LiveFit | None = None
     loads: Array | None = None
     """(n, 6) the load at each pose, in a take about the load."""
-    fit: LiveFit | None = None
 
 
 class Following:
