@@ -6,17 +6,22 @@ from typing import Any
 
 from sessions.reader import Session
 
-_QUIET = ("Proceed",)
-"""Events that say nothing without the ones after them."""
+_QUIET = ("Proceed", "DeviceChanged")
+"""Events that say nothing without the ones after them, or what the device says itself."""
 
 
 def story(session: Session) -> list[dict[str, Any]]:
     """Time (s from the session's start) and sentence of each event, device message and press, in order of time."""
     start = session.t0_ns
     lines: list[tuple[int, str, str]] = []
+    before = ""
     for entry in session.events():
         kind = str(entry.content.get("event", entry.content.get("type", "event")))
         if kind not in _QUIET:
+            if before == kind == "RigChecked":
+                # Looked at again and again until it was in order: the last time counts.
+                lines.pop()
+            before = kind
             lines.append((entry.t_ns, "event", _sentence(kind, entry.content)))
     lines += [
         (e.t_ns, "device", f"{e.content.get('device', 'device')}: {e.content.get('message', '')}")
@@ -81,7 +86,6 @@ _SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "Remark": lambda e: f"Remark: {e['text']}",
     "Saved": lambda _: "The model is saved.",
     "SaveFailed": lambda e: str(e["reason"]),
-    "DeviceChanged": lambda e: str(e["message"]),
     "Interrupted": lambda _: "The program ended and was resumed.",
     "Place": lambda e: f"{e['node']} stands at {e['at']}.",
     "ChangeType": lambda e: f"{e['node']} is taken as {e['kind']}.",
