@@ -1,5 +1,6 @@
 """What may be fitted: shapes and types are the caller's fault (ValueError), bad values are the data's (FitFailure)."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,19 +27,20 @@ def as_takes(data: Any, shape: tuple[int, ...], name: str) -> list[Array] | FitF
         raise ValueError(f"No takes given: {name} must be an array (n, {_words(shape)}) or a list of such.")
     for k, take in enumerate(takes):
         where = f" of take {k}" if len(takes) > 1 else ""
-        if not np.isfinite(take).all():
+        largest = float(np.abs(take).max(initial=0.0))
+        if not math.isfinite(largest):
             fine = np.isfinite(take).all(axis=tuple(range(1, take.ndim)))
             row = int(np.argmin(fine))
             return FitFailure(
                 f"Row {row}{where} of {name} is not finite ({len(take) - int(fine.sum())} such rows). "
                 "Leave out the samples that were not tracked."
             )
-        place = take if len(shape) == 1 else take[:, :3, 3]
-        large = too_large(place) if len(place) else None
+        # The first is quick and nearly always enough.
+        large = None if 2.0 * largest <= LARGEST_EXTENT else too_large(take if len(shape) == 1 else take[:, :3, 3])
         if large is not None:
             return large
         # Squares of larger numbers lose the noise in rounding, and overflow beyond that.
-        if len(take) and float(np.abs(take).max()) > 1e6:
+        if largest > 1e6:
             row = int(np.argmax(np.abs(take).max(axis=tuple(range(1, take.ndim)))))
             return FitFailure(f"Row {row}{where} of {name} has a value above 10⁶. Are the units metres?")
     return takes
@@ -71,8 +73,7 @@ def too_few(count: int, needed: int, what: str) -> FitFailure:
 
 def too_large(points: Array) -> FitFailure | None:
     """Say that most points (n, 3) span more metres than any object, which means wrong units."""
-    # The first is quick and nearly always enough.
-    if 2.0 * np.abs(points).max() <= LARGEST_EXTENT or np.ptp(points, axis=0).max() <= LARGEST_EXTENT:
+    if np.ptp(points, axis=0).max() <= LARGEST_EXTENT:
         return None
     # Single wild samples are outliers, not units.
     low, high = np.quantile(points, [0.2, 0.8], axis=0)

@@ -14,7 +14,7 @@ from fitting import checks, ransac
 from fitting.ransac import Consensus
 from fitting.result import AxisFit, FitFailure, frozen
 from fitting.se3 import Array
-from fitting.spectrum import Scores, blocks_of, spread
+from fitting.spectrum import Scores, spread
 
 _LEAST = 6
 _PARAMETERS = 6
@@ -84,88 +84,60 @@ def fit_circle(
 
 
 def _described(data: Array, found: Consensus, noise: float | None) -> CircleFit | FitFailure:
-    from fitting.circle_kernels import circle_angles
+    from fitting.circle_kernels import circle_angles, circle_axis, circle_scores
     from fitting.kernels import extent
 
-    parameters, inliers = found.parameters, found.inliers
-    count, samples = int(np.count_nonzero(inliers)), len(inliers)
+    parameters, inliers, samples = found.parameters, found.inliers, len(found.inliers)
+    floor = ransac.smallest_noise(data)
+    sums, information, shown, count = circle_scores(parameters, data, inliers, floor)
     if count < max(_LEAST, 0.3 * samples):
         return FitFailure(f"Only {count} of {samples} samples agree with one circle. Record the take again.")
-    curvature = float(parameters[9])
-    widest = extent(data, inliers)
-    if curvature < 1e-9:
-        return _straight(widest, found.noise)
-    cost = float(found.squares @ inliers)
-    shown = max(math.sqrt(cost / max(2 * count - _PARAMETERS, 1)), ransac.smallest_noise(data))
-    sigma = noise or shown
-    covariance, slowness = _covariance(data, found, shown)
-    covariance *= sigma**2
-    bend = math.sqrt(max(covariance[5, 5], 0.0))
-    failure = _degenerate(curvature, bend, widest, sigma)
-    if failure is not None:
-        return failure
-    radius = 1.0 / curvature
-    t, m = parameters[3:6], parameters[6:9]
-    angles = circle_angles(parameters, data, inliers)
-    # Local parameters to tilt along t and m, shift of the centre along t and m.
-    jacobian = np.zeros((4, 6))
-    jacobian[0, 3], jacobian[1, 2] = 1.0, -1.0
-    jacobian[2, 4] = -radius
-    jacobian[3, 0], jacobian[3, 5] = 1.0, -(radius**2)
-    moved = jacobian @ covariance @ jacobian.T
-    axis, basis = np.cross(t, m), np.stack([t, m])
-    inner = np.flatnonzero(inliers)
-    if angles[inner] @ (np.arange(count) - 0.5 * (count - 1)) < 0.0:
-        # The movement turns positively about the axis: flip it, and one basis vector to stay right-handed.
-        axis, angles = -axis, -angles
-        basis = np.stack([t, -m])
-        flip = np.array([-1.0, 1.0, 1.0, -1.0])
-        moved = moved * flip[:, None] * flip
-    return CircleFit(
-        inliers=frozen(inliers, bool),
-        rms=math.sqrt(cost / (2 * count)),
-        noise=sigma,
-        basis=frozen(basis),
-        covariance=frozen(moved),
-        center=frozen(parameters[:3] + radius * m),
-        axis=frozen(axis),
-        radius=radius,
-        radius_std=radius**2 * bend,
-        correlation=slowness,
-        angles=frozen(angles - angles[inner[0]]),
-    )
-
-
-def _covariance(data: Array, found: Consensus, noise: float) -> tuple[Array, float]:
-    """Covariance (6, 6) of the local parameters in units of the noise (m), and how many times that of white noise.
-
-    The information is where the points are on the circle, not where the noise has put them.
-    """
-    from fitting.circle_kernels import circle_blocks, circle_offsets
-    from fitting.dense import inverted
-
-    samples = len(found.inliers)
-    offsets = circle_offsets(found.parameters, data)
-    sums, information = circle_blocks(found.parameters, data, offsets, found.inliers, noise, blocks_of(samples))
-    used = np.full(2, float(np.count_nonzero(found.inliers)))
-    squares = sums[:, :, _PARAMETERS + 1].sum(axis=0)
-    scores = Scores(sums[:, :, _PARAMETERS], squares, sums[:, :, :_PARAMETERS], information, used, samples)
-    inverse = inverted(information[0] + information[1], 1e-12)
-    spreading = spread(scores, inverse, _BOTH).sum(axis=0)
-    return inverse @ spreading @ inverse.T, float((inverse * spreading).sum()) / _PARAMETERS
-
-
-def _degenerate(curvature: float, bend: float, widest: float, sigma: float) -> FitFailure | None:
+    sigma, curvature, widest = noise or shown, float(parameters[9]), extent(data, inliers)
     if widest < 6.0 * sigma:
         return FitFailure(
             f"The points stay within {1e3 * widest:.2f} mm, which is noise ({1e3 * sigma:.2f} mm). "
             "Move the joint further."
         )
+    if curvature < 1e-9:
+        return _straight(widest, sigma)
+    if 1.0 / curvature < _SMALLEST * max(sigma, floor):
+        return FitFailure(f"The points stay within their noise ({1e3 * sigma:.2f} mm). Move the joint further.")
+    squares = sums[:, :, _PARAMETERS + 1].sum(axis=0)
+    covariance, slowness = _covariance(sums, squares, information, count, samples)
+    covariance *= sigma**2
+    bend = math.sqrt(max(covariance[5, 5], 0.0))
     if curvature <= _STRAIGHT * bend:
         return _straight(widest, sigma)
-    if 1.0 / curvature < _SMALLEST * sigma:
-        return FitFailure(f"The points stay within their noise ({1e3 * sigma:.2f} mm). Move the joint further.")
-    return None
+    angles, sign = circle_angles(parameters, data, inliers)
+    center, frame, moved = circle_axis(parameters, covariance, sign)
+    return CircleFit(
+        inliers=frozen(inliers, bool),
+        rms=shown * math.sqrt(float(squares[0] + squares[1]) / (2 * count)),
+        noise=sigma,
+        basis=frozen(frame[:2]),
+        covariance=moved,
+        center=frozen(center),
+        axis=frozen(frame[2]),
+        radius=1.0 / curvature,
+        radius_std=bend / curvature**2,
+        correlation=slowness,
+        angles=frozen(angles),
+    )
+
+
+def _covariance(sums: Array, squares: Array, information: Array, count: int, samples: int) -> tuple[Array, float]:
+    """Covariance (6, 6) of the local parameters in units of the noise (m), and how many times that of white noise.
+
+    From the sums of ``circle_scores``.
+    """
+    from fitting.dense import inverted, sandwiched
+
+    used = np.full(2, float(count))
+    scores = Scores(sums[:, :, _PARAMETERS], squares, sums[:, :, :_PARAMETERS], information, used, samples)
+    inverse = inverted(information[0] + information[1], 1e-12)
+    spreads = spread(scores, inverse, _BOTH)
+    spreading = spreads[0] + spreads[1]
+    return sandwiched(inverse, spreading), float(inverse.ravel() @ spreading.ravel()) / _PARAMETERS
 
 
 def _straight(widest: float, sigma: float) -> FitFailure:

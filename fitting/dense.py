@@ -4,8 +4,21 @@ import math
 
 import numpy as np
 
-from fitting.compiled import compiled
+from fitting.compiled import compiled, summed
 from fitting.se3 import Array
+
+_EIGHTH = math.tan(math.pi / 8.0)
+
+
+def _arctangent() -> tuple[float, ...]:
+    """Coefficients, the highest first, of arctan(x)/x as a polynomial of x² up to tan 22.5°: exact to rounding."""
+    half = 0.5 * _EIGHTH**2
+    nodes = half * (1.0 + np.cos(np.pi * (np.arange(13) + 0.5) / 13))
+    fitted = np.polynomial.Chebyshev.fit(nodes, np.arctan(np.sqrt(nodes)) / np.sqrt(nodes), 12, [0.0, 2.0 * half])
+    return tuple(fitted.convert(kind=np.polynomial.Polynomial).coef[::-1].tolist())
+
+
+_ARCTANGENT = _arctangent()
 
 
 @compiled
@@ -54,6 +67,22 @@ def inverted(matrix: Array, damping: float) -> Array:
         unit[i] = 1.0
         solved(lower, scale, unit, out[i])
         unit[i] = 0.0
+    return out
+
+
+@compiled
+def sandwiched(outer: Array, inner: Array) -> Array:
+    """A·B·Aᵀ (m, m) for A (m, n) and B (n, n)."""
+    m, n = outer.shape
+    half, out = np.zeros((m, n)), np.zeros((m, m))
+    for i in range(m):
+        for j in range(n):
+            for k in range(n):
+                half[i, k] += outer[i, j] * inner[j, k]
+    for i in range(m):
+        for j in range(m):
+            for k in range(n):
+                out[i, j] += half[i, k] * outer[j, k]
     return out
 
 
@@ -126,3 +155,18 @@ def completed(axis: Array) -> Array:
     out[1, 1] = z2 * x[0] - z0 * x[2]
     out[2, 1] = z0 * x[1] - z1 * x[0]
     return out
+
+
+@summed
+def direction(y: float, x: float) -> float:
+    """``math.atan2`` without branches, so that a loop over samples takes several at once."""
+    small, large = min(abs(x), abs(y)), max(abs(x), abs(y))
+    beyond = small > _EIGHTH * large
+    ratio = (small - large if beyond else small) / max(small + large if beyond else large, 1e-300)
+    square, value = ratio * ratio, 0.0
+    for coefficient in _ARCTANGENT:
+        value = value * square + coefficient
+    value = value * ratio + (0.25 * math.pi if beyond else 0.0)
+    value = 0.5 * math.pi - value if abs(y) > abs(x) else value
+    value = math.pi - value if x < 0.0 else value
+    return -value if y < 0.0 else value

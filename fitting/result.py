@@ -67,8 +67,8 @@ class AxisFit(Fit):
     def __post_init__(self) -> None:
         # Inverting nearly singular information leaves rounding that is no covariance: a variance just below zero.
         symmetric = 0.5 * (self.covariance + self.covariance.T)
-        values, vectors = np.linalg.eigh(symmetric)
-        if values[0] < 0.0:
+        if not _positive(symmetric.tolist()):
+            values, vectors = np.linalg.eigh(symmetric)
             half = vectors * np.sqrt(np.maximum(values, 0.0))
             symmetric = half @ half.T
         object.__setattr__(self, "covariance", frozen(symmetric))
@@ -86,6 +86,18 @@ class AxisFit(Fit):
     def to_dict(self) -> dict[str, Any]:
         """Give the JSON form, with the two standard deviations spelled out."""
         return {**super().to_dict(), "axis_std": self.axis_std, "position_std": self.position_std}
+
+
+def _positive(matrix: list[list[float]]) -> bool:
+    """Whether a small symmetric matrix has no direction of negative variance; quicker than asking for all of them."""
+    for k, row in enumerate(matrix):
+        if row[k] <= 0.0:
+            return False
+        for other in matrix[k + 1 :]:
+            share = other[k] / row[k]
+            for column in range(k + 1, len(row)):
+                other[column] -= share * row[column]
+    return True
 
 
 def _plain(value: Any) -> Any:

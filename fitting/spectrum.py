@@ -29,8 +29,8 @@ _RATIOS = tuple(float(4.0**k) for k in range(-1, 6))
 """Slow power over flat power."""
 _TREMOR = np.array([1.0, 2.0, 6.0])
 """Power beyond the blocks' frequencies over flat power."""
-_TREMOR_PRIOR = np.array([0.8, 0.1, 0.1])
-"""Belief in each, before looking."""
+_TREMOR_PRIOR = np.log([0.8, 0.1, 0.1])
+"""Logarithm of the belief in each, before looking."""
 
 _EXACT = 1e-6
 """Share of the stated noise variance below which residuals are rounding."""
@@ -93,71 +93,32 @@ def spread(scores: Scores, absorbed: Array, pooled: Array) -> Array:
     """
     if scores.samples < _LEAST:
         return scores.information.copy()
-    blocks = len(scores.residuals)
+    from fitting.spectrum_kernels import spread_by
+
+    blocks, channels, size = scores.rows.shape
     cosines = _cosines(blocks) * math.sqrt(blocks / scores.samples)
-    waves = cosines @ scores.residuals
-    rows = cosines @ scores.rows.transpose(1, 0, 2)
-    share = np.maximum(scores.used, 1.0) / scores.samples
-    power = waves**2 / share
-    left = 1.0 - ((rows @ absorbed) * rows).sum(axis=2).T / share
-    left = np.minimum(np.maximum(left, 1e-3), 1.0)
-    # What is quicker than the blocks show: its sum of squares, and how many components that has.
-    count = np.maximum(scores.used - blocks, 0.0)
-    usual = np.maximum(scores.squares - (waves**2).sum(axis=0), 0.0) / np.maximum(scores.used - blocks * share, 1.0)
-    found = _spectra(
-        power @ pooled.T, left @ pooled.T, (usual * count) @ pooled.T, count @ pooled.T, scores.samples - blocks
-    )
-    found = found @ pooled
-    fast = found[-1]
-    slow = (found - fast).T[:, :, None] * rows
-    return np.asarray(fast[:, None, None] * scores.information + slow.transpose(0, 2, 1) @ rows)
-
-
-def _spectra(power: Array, left: Array, quick: Array, quick_count: Array, beyond: int) -> Array:
-    """Expected power (k, g) at each frequency, from its measured values and the shares left by the fit.
-
-    quick, quick_count: (g,) sum and number of the squared components beyond these frequencies; beyond: how many such
-    frequencies there are.
-    """
-    family = _family(len(power))
-    tail = 1.0 + family.beyond / max(beyond, 1)
-    rest = tail[:, None] * _TREMOR
-    count = left.sum(axis=0) + quick_count
-    # (m, g, t): members, groups, strengths of tremor.
-    level = (family.inverse @ power)[:, :, None] + quick[:, None] / rest[:, None, :]
-    level = np.maximum(level, _EXACT * count[:, None])
-    likelihood = (
-        family.prior[:, None]
-        + np.log(_TREMOR_PRIOR)
-        - 0.5
-        * (
-            count[:, None] * np.log(level)
-            + (family.logs @ left)[:, :, None]
-            + quick_count[:, None] * np.log(rest)[:, None, :]
-        )
-    )
-    belief = np.exp(likelihood - likelihood.max(axis=(0, 2))[:, None])
-    total = belief.sum(axis=(0, 2))
-    # Mean, not mode, of the level: what a few waves say about it is uncertain, too.
-    return np.asarray(family.shapes.T @ (belief * level).sum(axis=2) / (total * np.maximum(count - 2.0, 1.0)))
-
-
-@dataclass(frozen=True)
-class _Family:
-    """Spectra at k frequencies."""
-
-    shapes: Array
-    """(m, k) relative to their flat part."""
-    inverse: Array
-    logs: Array
-    beyond: Array
-    """(m,) sum of the slow part's power at all higher frequencies, over the flat power."""
-    prior: Array
-    """(m, 1) logarithm of belief."""
+    return spread_by(
+        cosines @ scores.residuals,
+        (cosines @ scores.rows.reshape(blocks, -1)).reshape(blocks, channels, size),
+        scores.squares,
+        scores.information,
+        scores.used,
+        scores.samples,
+        absorbed,
+        pooled,
+        _EXACT,
+        _family(blocks),
+        _TREMOR,
+        _TREMOR_PRIOR,
+    )[0]
 
 
 @lru_cache(maxsize=64)
-def _family(waves: int) -> _Family:
+def _family(waves: int) -> tuple[Array, Array, Array, Array, Array]:
+    """Spectra at k frequencies, relative to their flat part, their inverses and logarithms (m, k).
+
+    Then sums (m,) of the slow part's power at all higher frequencies, over the flat power; logarithms of belief (m,).
+    """
     shapes, beyond, prior = [np.ones(waves)], [0.0], [_WHITE]
     members = (*_SLOW, *_SWAY)
     for corner, fall in members:
@@ -167,7 +128,7 @@ def _family(waves: int) -> _Family:
             beyond.append(ratio * rest)
             prior.append((1.0 - _WHITE) / (len(members) * len(_RATIOS)))
     table = np.array(shapes)
-    return _Family(table, 1.0 / table, np.log(table), np.array(beyond), np.log(prior)[:, None])
+    return table, 1.0 / table, np.log(table), np.array(beyond), np.log(prior)
 
 
 def _in_blocks(waves: int, corner: float, fall: float) -> tuple[Array, float]:
