@@ -11,6 +11,7 @@ from calibration.records import Kind
 from devices.sim import SimulatedRig
 from ident.calibrating import rig_identity
 from ident.config import RigConfig
+from ident.errors import IdentError
 from ident.identify import calibration_record, tip_of
 from ident.measure import Measurement, Setup, measurement
 from ident.simulated import SimulatedHand
@@ -74,6 +75,8 @@ def guide(
         resume=resume,
     )
     shell = _shell(interface, folder)
+    if sys.stderr.isatty():
+        print("Connecting to the rig …", file=sys.stderr)
     status = 1
     try:
         with measurement(setup, shell.on_change) as m:
@@ -104,10 +107,16 @@ class Shell(Protocol):
 
 
 def _shell(interface: Interface, folder: Path) -> Shell:
-    from ident.ui.wizard import WizardShell, wanted  # a second of imports that line mode does without
-
-    if interface.shell == "line" or (interface.shell == "auto" and not wanted()):
+    if interface.shell == "line":
         return LineShell()
+    from ident.ui.wizard import WizardShell, possible, wanted  # a second of imports that line mode does without
+
+    if interface.shell == "auto" and not wanted():
+        return LineShell()
+    if not possible():
+        raise IdentError(
+            "The wizard reads standard input and draws on standard error; one is no terminal. Use --ui line."
+        )
     return WizardShell(plot=interface.plot, plot_file=folder / PLOT_NAME, auto_end=interface.auto_end)
 
 

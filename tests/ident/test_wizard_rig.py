@@ -10,13 +10,15 @@ from wizard_cases import until
 
 from bench.walk import Button
 from devices.sim import SimulatedRig
-from ident.config import Trigger
+from ident.config import RigConfig, Trigger
 from ident.description import plan_from_tables
+from ident.errors import IdentError
+from ident.guided import Interface, guide
 from ident.measure import Setup, measurement
 from ident.model import load_model
 from ident.runner import Runner
 from ident.simulated import SimulatedHand, simulated_config
-from ident.ui.wizard import WizardShell
+from ident.ui.wizard import WizardShell, wanted
 from ident.workflow import events as ev
 from ident.workflow.state import Phase, State
 
@@ -94,3 +96,14 @@ async def test_object_from_the_first_screen_to_the_saved_model(scene: str, by: s
     assert all(0 < presses[node] <= 2 * count for node, count in takes.items())
     assert presses["save"] == 1
     assert drawn == (tmp_path / "live.png").exists()
+
+
+def test_a_wizard_that_nobody_would_see_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    for stream in ("stdin", "stdout"):
+        monkeypatch.setattr(f"sys.{stream}.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
+    assert not wanted(), "Textual draws on standard error"
+    with pytest.raises(IdentError, match="--ui line"):
+        guide(RigConfig.model_validate({"mocap": {"server": "127.0.0.1", "body": "gripper"}}), None, folder=tmp_path,
+              interface=Interface("wizard"))  # fmt: skip

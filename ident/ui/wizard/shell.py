@@ -19,7 +19,12 @@ from sessions import Recorder
 def wanted() -> bool:
     """Whether ``--ui auto`` means the wizard: a person at a terminal that can do more than print lines."""
     terminal = os.environ.get("TERM", "") not in ("", "dumb")
-    return terminal and sys.stdin.isatty() and sys.stdout.isatty()
+    return terminal and sys.stdout.isatty() and possible()
+
+
+def possible() -> bool:
+    """Whether the wizard can be seen and heard: it reads standard input, and Textual draws on standard error."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 class WizardShell:
