@@ -17,6 +17,7 @@ from fitting.joint import Joint, Part, circles, fit_joint, halves
 from fitting.line import LineFit, fit_line
 from fitting.motion import ROTARY, Motion, Start, Take, measured
 from fitting.noise import chi2_quantile, correlation_time
+from fitting.onset import unseen_turns
 from fitting.ransac import GATE
 from fitting.result import FitFailure, Mask
 from fitting.se3 import Array
@@ -101,7 +102,12 @@ def _tried(
     joint = fit_joint(ROTARY, motion, [part], noise)
     used = joint.parts[0].orientations
     left = used.sum() / max(joint.parts[0].positions.sum(), 1)
-    if left < _LITTLE or used.sum() < 6 or _wanders(joint.residuals[0][:, 3:], used):
+    if left < _LITTLE:
+        return None
+    if share < _WHOLE:
+        part, joint = _held(part, joint, noise)
+        used = joint.parts[0].orientations
+    if used.sum() < 6 or _wanders(joint.residuals[0][:, 3:], used):
         return None
     if isinstance(circle, CircleFit):
         # Positions that stray together, or that hardly bend, mislead the circle; poses that explain them about as well
@@ -121,6 +127,19 @@ def _tried(
         joint,
         float(np.sqrt(joint.covariance[0, 0] + joint.covariance[1, 1])),
     )
+
+
+def _held(part: Part, joint: Joint, noise: float | None) -> tuple[Part, Joint]:
+    """A part and its fit without the samples in which the grip had already begun to turn."""
+    turns = joint.residuals[0][:, 3:] @ joint.motion.axis
+    began = unseen_turns(turns, part.orientations, part.positions)
+    if not began.any():
+        return part, joint
+    part = replace(part, orientations=part.orientations & ~began)
+    start = joint.motion.starts[0]
+    by_place = measured(ROTARY, part.take, joint.motion.axis, joint.motion.center, start.R0, start.p0, by="position")
+    q = np.where(began[:, None], by_place, start.q)
+    return part, fit_joint(ROTARY, replace(joint.motion, starts=(replace(start, q=q),)), [part], noise)
 
 
 def _consistent(take: Take, pose: Agreement, followed: Mask) -> Motion:

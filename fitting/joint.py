@@ -15,7 +15,7 @@ from fitting.se3 import Array, complete_axis
 from fitting.segments import dense, suspects
 
 if TYPE_CHECKING:
-    from fitting.uncertainty import Uncertainty
+    from fitting.uncertainty import Response, Uncertainty
 
 Times = Sequence[tuple[float, float]]
 _STEADY = 200
@@ -81,6 +81,8 @@ class Joint:
     pitch_std: float
     rms: float
     noise: Noise
+    responses: tuple["Response", ...]
+    """Of each take, for tilt and shift along ``basis``."""
 
     @property
     def inliers(self) -> Mask:
@@ -269,6 +271,7 @@ def _described(kind: Kind, solution: Solution, parts: list[Part], uncertain: "Un
         pitch_std=0.0 if pitch is None else float(np.sqrt(max(full[pitch, pitch], 0.0))),
         rms=float(np.sqrt(square / max(count * (3.0 - kind.latents), 1.0))),
         noise=noise,
+        responses=uncertain.responses,
     )
 
 

@@ -50,8 +50,8 @@ class Fit:
         return float(self.inliers.mean()) if len(self.inliers) else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the JSON form: all fields, arrays as lists."""
-        values = {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
+        """Give the JSON form: all fields that are for reading, arrays as lists."""
+        values = {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self) if f.repr}
         return {"ok": True, "fit": type(self).__name__, **values}
 
 

@@ -1,7 +1,7 @@
 """A rotary joint from poses: orientations are used exactly as far as the grip was rigid, found from the data."""
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from fitting.joint import Joint, absent, coordinates, fit_joint, turned
 from fitting.motion import ROTARY, Motion, Start, Take
 from fitting.result import AxisFit, FitFailure, frozen
 from fitting.se3 import Array
+
+if TYPE_CHECKING:
+    from fitting.uncertainty import Response
 
 Grip = Literal["rigid", "partly", "loose"]
 _LEAST = 6
@@ -40,6 +43,8 @@ class RotaryFit(AxisFit):
     body_basis: Array
     body_covariance: Array
     """(4, 4) tilt and shift of the axis at ``body_point`` along ``body_basis``, in the body's frame."""
+    responses: tuple["Response", ...] = field(default=(), repr=False)
+    """Of each take that is not empty: what errors that no residual shows would do to tilt and shift along ``basis``."""
 
     @property
     def coordinates(self) -> Array:
@@ -78,7 +83,7 @@ def fit_rotary(
             return _described(alone.joint, alone.grip)
         joint = fit_joint(ROTARY, alone.motion, [alone.part], noise, settled=True)
         strayed = _described(joint, "loose") if joint.parts[0].strayed.any() else None
-        return strayed or _from_circle(alone, checked[0])
+        return strayed or _from_circle(alone, joint, checked[0])
     best = min(found, key=lambda one: one.uncertainty)
     # A take that shows nothing by itself does not spoil the others.
     pieces = [
@@ -138,6 +143,7 @@ def _described(joint: Joint, grip: Grip) -> RotaryFit | FitFailure:
         body_axis=frozen(sign * (start.R0.T @ axis)),
         body_basis=frozen(joint.body_basis * np.array([[1.0], [sign]])),
         body_covariance=frozen(joint.body_covariance * both[:, None] * both),
+        responses=_in_basis(joint, joint.basis * np.array([[1.0], [sign]])),
     )
     return fit if fit.axis_std < _STEEPEST else _not_enough(fit)
 
@@ -162,7 +168,7 @@ def _direction(angles: Array, masks: list[Any]) -> float:
     return 1.0
 
 
-def _from_circle(one: Gripped, poses: Array) -> RotaryFit | FitFailure:
+def _from_circle(one: Gripped, joint: Joint, poses: Array) -> RotaryFit | FitFailure:
     """A loose grip: positions alone, at their own limit."""
     circle = one.circle
     if isinstance(circle, FitFailure) or circle is None:
@@ -190,4 +196,14 @@ def _from_circle(one: Gripped, poses: Array) -> RotaryFit | FitFailure:
         body_axis=frozen(R0.T @ circle.axis),
         body_basis=frozen(circle.basis @ R0),
         body_covariance=frozen(np.diag([1.0, 1.0, 1.0, 1.0])),
+        responses=_in_basis(joint, circle.basis),
     )
+
+
+def _in_basis(joint: Joint, basis: Array) -> tuple["Response", ...]:
+    """Responses for tilt and shift along another basis of nearly the same axis, which may be reversed."""
+    sign = 1.0 if joint.motion.axis @ np.cross(basis[0], basis[1]) > 0.0 else -1.0
+    change = np.kron(np.diag([sign, 1.0]), basis @ joint.basis.T)
+    # Path and axis point the other way about a reversed axis.
+    channels = np.array([1.0, sign, sign, 1.0, sign])[:, None]
+    return tuple(replace(one, gain=frozen(channels * (one.gain @ change.T))) for one in joint.responses)

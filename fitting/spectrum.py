@@ -91,12 +91,17 @@ def spread(scores: Scores, absorbed: Array, pooled: Array) -> Array:
     absorbed: (p, p) inverse information of the fit; pooled: (g, c) of ones where channels of a group have one
     spectrum, else zero.
     """
+    return spread_and_power(scores, absorbed, pooled)[0]
+
+
+def spread_and_power(scores: Scores, absorbed: Array, pooled: Array) -> tuple[Array, Array]:
+    """The same, and the power (k, c) of the slow noise that it contains, at each frequency and in each channel."""
     if scores.samples < _LEAST:
-        return scores.information.copy()
+        return scores.information.copy(), np.zeros(scores.residuals.shape)
     from fitting.spectrum_kernels import spread_by
 
     blocks, channels, size = scores.rows.shape
-    cosines = _cosines(blocks) * math.sqrt(blocks / scores.samples)
+    cosines = in_cosines(blocks) * math.sqrt(blocks / scores.samples)
     return spread_by(
         cosines @ scores.residuals,
         (cosines @ scores.rows.reshape(blocks, -1)).reshape(blocks, channels, size),
@@ -110,7 +115,7 @@ def spread(scores: Scores, absorbed: Array, pooled: Array) -> Array:
         _family(blocks),
         _TREMOR,
         _TREMOR_PRIOR,
-    )[0]
+    )
 
 
 @lru_cache(maxsize=64)
@@ -141,7 +146,7 @@ def _in_blocks(waves: int, corner: float, fall: float) -> tuple[Array, float]:
 
 
 @lru_cache(maxsize=64)
-def _cosines(blocks: int) -> Array:
+def in_cosines(blocks: int) -> Array:
     """Orthonormal cosines (k, b) over blocks of time."""
     k, b = np.arange(blocks)[:, None], np.arange(blocks)
     waves = np.sqrt(2.0 / blocks) * np.cos(np.pi * k * (b + 0.5) / blocks)

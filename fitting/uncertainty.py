@@ -10,7 +10,7 @@ from fitting.motion import FARTHEST, Kind, Solution, Take
 from fitting.motion_kernels import linearised
 from fitting.result import Mask
 from fitting.se3 import Array
-from fitting.spectrum import Scores, blocks_of, spread
+from fitting.spectrum import Scores, blocks_of, spread_and_power
 
 _POOLED = np.delete(np.eye(6), 4, axis=0)
 _POOLED[3, 4] = 1.0
@@ -21,12 +21,28 @@ _QUICKEST = 0.05
 
 
 @dataclass(frozen=True)
+class Response:
+    """What errors of one take that its residuals do not show do to the axis of its joint.
+
+    Channels: position along the radius (m), along the path less the radius times the turn about the axis (m), along
+    the axis (m); orientation about the radius and about the path (rad).
+    """
+
+    gain: Array
+    """(b, 5, 4): change of tilt and shift along the basis for an error of 1 during one of b blocks of time
+    (``spectrum.edges``), by channels; zero where nothing was used."""
+    slow: Array
+    """(b, 5): power of slow noise, at 0 … b − 1 half waves in the take, that the covariance contains already."""
+
+
+@dataclass(frozen=True)
 class Uncertainty:
     """Covariance of the shared columns and the first take's own ones; what slowness costs each take's data."""
 
     covariance: Array
     slowness: tuple[tuple[float, float], ...]
     """Of each take, positions and orientations: variance of the axis over that from white noise of the same size."""
+    responses: tuple[Response, ...]
 
 
 def uncertainty(
@@ -62,12 +78,16 @@ def uncertainty(
         total += information.sum(axis=0)[:size, :size]
         reduced.append((replace(scores, rows=rows, information=information), own_inverse, back))
     inverse = inverted(total, _DAMPING)
-    score, slowness = np.zeros((size + len(own), size + len(own))), []
+    score = np.zeros((size + len(own), size + len(own)))
+    slowness, responses = [], []
     score[:size, :size] = prior
     for k, (scores, own_inverse, _) in enumerate(reduced):
         absorbed = np.zeros_like(score)
         absorbed[:size, :size], absorbed[size:, size:] = inverse, own_inverse
-        found = spread(scores, absorbed, _POOLED)
+        found, power = spread_and_power(scores, absorbed, _POOLED)
+        units = _units(solution, k, wp[k], wo[k])
+        gain = units[:, None] * (scores.rows[:, :5, :size] @ inverse[:, :4])
+        responses.append(Response(gain, power[:, :5] / np.maximum(units, _DAMPING) ** 2))
         slow = (found[:, :size, :size] * inverse).sum(axis=(1, 2))
         white = (scores.information[:, :size, :size] * inverse).sum(axis=(1, 2))
         slowness.append((_ratio(slow[:3], white[:3]), _ratio(slow[3:], white[3:])))
@@ -80,7 +100,17 @@ def uncertainty(
     spreading = np.zeros_like(score)
     spreading[:size, :size], spreading[size:, size:] = inverse, reduced[0][1]
     spreading[size:, :size] = -reduced[0][2] @ inverse
-    return Uncertainty(spreading @ score @ spreading.T, tuple(slowness))
+    return Uncertainty(spreading @ score @ spreading.T, tuple(slowness), tuple(responses))
+
+
+def _units(solution: Solution, k: int, wp: Array, wo: Array) -> Array:
+    """Weights (5,) per metre and radian of the channels in which errors are stated."""
+    axis = solution.motion.axis
+    arm = solution.motion.starts[k].p0 - solution.motion.center
+    path = float(np.linalg.norm(np.cross(axis, arm)))
+    place, turn = float(np.sqrt(wp.max(initial=0.0))), float(np.sqrt(wo.max(initial=0.0)))
+    whole = np.hypot(place * path, turn)
+    return np.array([place, place * turn / whole if whole > 0.0 else 0.0, place, turn, turn])
 
 
 def _ratio(slow: Array, white: Array) -> float:

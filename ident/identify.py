@@ -18,7 +18,7 @@ from ident.likeliest import Guess, likeliest
 from ident.model.convert import node_from_data, node_to_data
 from ident.model.schema import NodeData
 from ident.observing import farthest_off, observe, observe_unfitted
-from ident.systematic import widened
+from ident.systematic import SEAT, widened
 from ident.takes import TakeData
 from ident.tree import KinematicTree
 from ident.workflow.assess import assess
@@ -29,11 +29,6 @@ from ident.workflow.state import CALIBRATION, State, Take, Target
 
 SEED = 7
 """Fixed, so that the same takes give the same model; recorded with the session's settings."""
-
-
-SEAT = (0.0003, math.radians(0.3))
-"""How far (m, rad) a bar sits differently in the groove from one grip to the next: no take can show it, so that a tip
-found on one bar is known no better."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +153,7 @@ def solve_node(
         return Unsolved(fitted.reason, assess(unfitted, limits))
     if best not in ("", kind) and tip_known and _strays(_fit(planned, best, seen, noise), measured, seen, limits):
         best = ""
-    node = widened(_limits_by_hand(state, fitted, tree, planned, data, tip2body), seen)
+    node = widened(_limits_by_hand(state, fitted, tree, planned, data, tip2body), seen, limits, _tip_doubt(state))
     last = node.trace([seen[-1]])
     observed = observe(node, measured, seen, best, tip_known=tip_known)
     observed = replace(observed, found_out=planned.kind == "auto", probability=probability)
@@ -173,6 +168,14 @@ def solve_node(
         ended_at=float(last[-1]) if node.dof == 1 and len(last) else 0.0,
         looks_like=best or (node.kind if planned.kind == "auto" else ""),
     )
+
+
+def _tip_doubt(state: State) -> Array | None:
+    """Covariance (3, 3) of the calibrated tip in its own frame, m²; None where it was not calibrated."""
+    if state.calibration is None:
+        return None
+    rotation = np.array(state.calibration["rotation"])
+    return np.asarray(rotation.T @ np.array(state.calibration["covariance"])[:3, :3] @ rotation)
 
 
 def _found_tip(seen: Sequence[Array]) -> Array:

@@ -11,7 +11,7 @@ seed gives the same tables on any number of jobs, and an interrupted study goes 
 
 examples:
   ident study thesis --trials 100 --jobs 2
-  ident study sweep --trials 20
+  ident study sweep --jobs 2
   ident study real recordings/
   ident study time
 """
@@ -27,12 +27,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--out", type=Path, default=Path("study"), help="folder for the results (default: study)")
     simulated = argparse.ArgumentParser(add_help=False, parents=[common])
-    simulated.add_argument("--trials", type=int, default=20, help="trials of each experiment (default: 20)")
+    simulated.add_argument("--trials", type=int, default=20, help="trials of each experiment (default: 20, sweep 50)")
     simulated.add_argument("--seed", type=int, default=1, help="the same seed gives the same tables (default: 1)")
     simulated.add_argument("--jobs", type=int, default=1, help="trials at a time (default: 1)")
     studies = parser.add_subparsers(dest="study", required=True, metavar="STUDY")
     studies.add_parser("thesis", parents=[simulated], help="the source's evaluation, with its method beside ours")
-    studies.add_parser("sweep", parents=[simulated], help="error and claimed uncertainty against what spoils a take")
+    sweep = studies.add_parser(
+        "sweep", parents=[simulated], help="error and claimed uncertainty against what spoils a take"
+    )
+    sweep.set_defaults(trials=50)
     real = studies.add_parser("real", parents=[common], help="agreement of repeats in recordings without truth")
     real.add_argument("folder", type=Path, metavar="DIR", help="folder of tracks: x y z [qx qy qz qw] in metres")
     time = studies.add_parser("time", parents=[simulated], help="operator actions and seconds")

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fitting.se3 import Array, skew
+
+if TYPE_CHECKING:
+    from fitting.uncertainty import Response
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,6 +38,8 @@ class Evidence:
     grip: str = ""
     """``rigid``, ``partly`` or ``loose``, where the fit can tell."""
     takes: int = 1
+    responses: "tuple[Response, ...]" = field(default=(), repr=False)
+    """Of a fresh fit, what unseen errors do to it ; not kept in model files."""
     measured_at: Mapping[str, float] = field(default_factory=dict)
     """Coordinates of the ancestors while this was measured. Where known, an ancestor's error does not move
     this frame at that configuration, because it was measured there directly."""
@@ -61,6 +66,7 @@ class Evidence:
             covariance=None if covariance is None else np.array(covariance, dtype=float),
             grip=str(getattr(fit, "grip", "")),
             takes=takes,
+            responses=getattr(fit, "responses", ()),
         )
 
     def twist_covariance(self, at: Array) -> Array:

@@ -11,7 +11,7 @@ from ident.study.timing import BETWEEN_S, PUBLISHED_S, Effort
 from ident.truth import AXIS_GOAL_DEG, POSITION_GOAL_MM
 
 COVERAGE = (0.90, 0.98)
-"""Share of true axes that an honest 95 % region contains, with the scatter of a finite number of trials."""
+"""Share of true axes that an honest 95 % region contains."""
 
 
 def sweep_markdown(cells: Sequence[Cell]) -> str:
@@ -21,7 +21,7 @@ def sweep_markdown(cells: Sequence[Cell]) -> str:
             f"Arc from which on the median error stays within {AXIS_GOAL_DEG:g}° and {POSITION_GOAL_MM:g} mm:\n",
             markdown(("", "value: arc"), ((p.title, _arcs(cells, p.name)) for p in PARAMETERS.values())),
             "Share of trials whose 95 % region contains the true axis (direction / position):\n",
-            markdown(("", "all arcs", *(f"{a:g}°" for a in ARCS_DEG)), _coverage_rows(cells)),
+            markdown(("", "all arcs", "mean square", *(f"{a:g}°" for a in ARCS_DEG)), _coverage_rows(cells)),
         ]
     )
 
@@ -41,18 +41,36 @@ def _coverage_rows(cells: Sequence[Cell]) -> list[list[str]]:
     for parameter in PARAMETERS.values():
         for value in parameter.values:
             row = [c for c in cells if c.parameter.name == parameter.name and c.value == value]
-            pooled = _mean([c.inside_angle for c in row]), _mean([c.inside_position for c in row])
-            marked = "" if all(COVERAGE[0] <= share <= COVERAGE[1] for share in pooled) else " (!)"
-            parts = [f"{_percent(c.inside_angle)} / {_percent(c.inside_position)}" for c in row]
-            rows.append(
-                [f"{parameter.title} {value:g}", f"{_percent(pooled[0])} / {_percent(pooled[1])}{marked}", *parts]
-            )
-    return rows
+            rows.append([f"{parameter.title} {value:g}", _coverage(row), _squares(row), *(_coverage([c]) for c in row)])
+    arcs = ([c for c in cells if c.arc_deg == arc] for arc in ARCS_DEG)
+    return [*rows, ["all", _coverage(cells), _squares(cells), *map(_coverage, arcs)]]
 
 
-def _mean(values: Sequence[float]) -> float:
-    known = [v for v in values if math.isfinite(v)]
-    return sum(known) / len(known) if known else math.nan
+def _coverage(cells: Sequence[Cell]) -> str:
+    """Shares inside of the regions for direction and position, marked where chance does not explain them."""
+    trials = sum(c.fitted for c in cells)
+    inside = sum(c.inside_angle for c in cells), sum(c.inside_position for c in cells)
+    if not trials:
+        return "–"
+    marked = " (!)" if any(not plausible(count, trials) for count in inside) else ""
+    return " / ".join(_percent(count / trials) for count in inside) + marked
+
+
+def plausible(inside: int, trials: int) -> bool:
+    """Whether so many of the trials may be inside where the true share is within ``COVERAGE`` (two standard errors)."""
+    low, high = (trials * share for share in COVERAGE)
+    below, above = (2.0 * math.sqrt(trials * share * (1.0 - share)) for share in COVERAGE)
+    return low - below <= inside <= high + above
+
+
+def _squares(cells: Sequence[Cell]) -> str:
+    """Mean normalised squares over cells, each counted as often as it has trials."""
+    trials = max(sum(c.fitted for c in cells), 1)
+    parts = (
+        sum(c.fitted * value for c in cells if math.isfinite(value := getattr(c, key))) / trials
+        for key in ("square_angle", "square_position")
+    )
+    return " / ".join(number(part) for part in parts)
 
 
 def _percent(share: float) -> str:

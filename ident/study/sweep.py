@@ -1,8 +1,8 @@
 """How far must I open it, how still must I hold? Error and claimed uncertainty of a hinge against what spoils it.
 
-One hinge on the simulated rig with every disturbance at its default, and one of them varied, for several arcs. Takes
-go through packets, tip calibration and fit; outliers and hidden stretches are put into the take afterwards, where
-their share is exact.
+Hinges on the simulated rig with every disturbance at its default, and one of them varied, for several arcs. A trial is
+one session: a tip calibration, then a hinge of each arc. Takes go through packets, calibration and fit; outliers and
+hidden stretches are put into the take afterwards, where their share is exact.
 """
 
 import math
@@ -25,7 +25,8 @@ from ident.study.limit import rotary_limit
 from ident.study.offline import OfflineRig
 from ident.study.statistics import line_errors
 from ident.study.trials import Task, run_tasks
-from ident.systematic import widened
+from ident.systematic import SEAT, widened
+from ident.workflow.quality import QualityLimits
 
 ARCS_DEG = (10.0, 20.0, 45.0, 90.0, 150.0)
 RADIUS_M = 0.3
@@ -74,9 +75,13 @@ class Cell:
     limit_angle_deg: float
     """Cramér–Rao limit for white noise and a rigid grip, poses measured."""
     limit_position_mm: float
-    inside_angle: float
-    """Share of the trials whose 95 % region contains the true direction."""
-    inside_position: float
+    inside_angle: int
+    """Trials whose 95 % region contains the true direction."""
+    inside_position: int
+    square_angle: float
+    """Mean squared error of the direction over what is claimed: two where claims are right on the average."""
+    square_position: float
+    fitted: int
     failed: int
 
 
@@ -96,9 +101,9 @@ def study_sweep(
 
 
 def tasks_of(seed: int, trials: int) -> list[Task]:
-    """Every trial with every value; trials of one number share their seed, so that only the parameter differs."""
+    """Every trial with every value. Each has a seed of its own: what is counted over cells are independent trials."""
     return [
-        Task("sweep", trial, seed, {"parameter": p.name, "value": value})
+        Task(f"sweep {p.name} {value:g}", trial, seed, {"parameter": p.name, "value": value})
         for p in PARAMETERS.values()
         for value in p.values
         for trial in range(trials)
@@ -108,28 +113,31 @@ def tasks_of(seed: int, trials: int) -> list[Task]:
 def run_trial(task: Task) -> list[dict[str, float] | None]:
     """One hinge per arc; None where there is no fit."""
     parameter, value = str(task.parameters["parameter"]), float(task.parameters["value"])
-    return [_one(parameter, value, arc, task.trial_seed) for arc in ARCS_DEG]
-
-
-def _one(parameter: str, value: float, arc_deg: float, seed: int) -> dict[str, float] | None:
-    radius = value if parameter == "radius" else RADIUS_M
-    rig = OfflineRig(hinge_scene(arc_deg, radius), seed, _disturbances(parameter, value))
+    rig = OfflineRig(hinges_scene(_radius(parameter, value)), task.trial_seed, _disturbances(parameter, value))
     turns = [rig.perform({"kind": kind}).poses for kind in ("about_screws", "about_handle")]
-    tip = tip_by_two_rotations(*turns, rng=np.random.default_rng(SEED))
+    tip = tip_by_two_rotations(*turns, seat=SEAT, rng=np.random.default_rng(SEED))
     if not isinstance(tip, Tip):
-        return None
-    rng = np.random.default_rng(seed)
-    takes = []
+        return [None] * len(ARCS_DEG)
+    rng = np.random.default_rng(task.trial_seed)
+    return [_one(parameter, value, arc, rig, tip, rng) for arc in ARCS_DEG]
+
+
+def _one(
+    parameter: str, value: float, arc_deg: float, rig: OfflineRig, tip: Tip, rng: np.random.Generator
+) -> dict[str, float] | None:
+    tip2body = frame(tip.rotation, tip.offset)
+    name, takes = _name(arc_deg), []
     for _ in range(int(value) if parameter == "takes" else 1):
-        data = rig.perform({"kind": "joint", "name": "hinge"})
-        takes.append(_spoiled(parameter, value, data.tip(frame(tip.rotation, tip.offset)), rng))
-    fitted = Rotary.fit(takes, name="hinge", parent="root", rng=np.random.default_rng(SEED))
+        data = rig.perform({"kind": "joint", "name": name})
+        takes.append(_spoiled(parameter, value, data.tip(tip2body), rng))
+    fitted = Rotary.fit(takes, name=name, parent="root", rng=np.random.default_rng(SEED))
     if isinstance(fitted, FitFailure):
         return None
-    fitted = widened(fitted, takes)
+    doubt = tip2body[:3, :3].T @ tip.covariance[:3, :3] @ tip2body[:3, :3]
+    fitted = widened(fitted, takes, QualityLimits(), doubt)
     if fitted.evidence is None:
         return None
-    truth = rig.truth()["joints"][0]
+    truth = next(joint for joint in rig.truth()["joints"] if joint["name"] == name)
     errors = line_errors(fitted.origin[:3, 2], fitted.origin[:3, 3], truth)
     tilt, shift = inside(fitted.evidence, truth)
     return {
@@ -163,11 +171,11 @@ def _squared(error: Array, covariance: Array) -> float:
     return float(error @ np.linalg.solve(covariance, error))
 
 
-def hinge_scene(arc_deg: float, radius: float) -> Scene:
-    """A hinge at 0.9 m height that opens by ``arc_deg``, gripped on a bar along its axis at ``radius`` (m)."""
+def hinges_scene(radius: float) -> Scene:
+    """Hinges at 0.9 m height, one for each arc, all in one place; gripped on bars along the axis at ``radius`` (m)."""
     return parse_scene(
-        f"""
-name = "hinge"
+        """
+name = "hinges"
 rest = [0.95, 0.35, 1.15]
 [calibration]
 point = [0.10, 0.90, 1.10]
@@ -176,31 +184,45 @@ radius_m = 0.015
 approach = [0.0, 1.0, 0.0]
 dimple = [0.30, 0.60, 0.80]
 table = [0.35, 0.55, 0.80]
+"""
+        + "".join(_hinge(arc, radius) for arc in ARCS_DEG),
+        "hinges",
+    )
+
+
+def _name(arc_deg: float) -> str:
+    return f"hinge{arc_deg:g}"
+
+
+def _hinge(arc_deg: float, radius: float) -> str:
+    return f"""
 [[joint]]
-name = "hinge"
+name = "{_name(arc_deg)}"
 type = "rotary"
 parent = "root"
 axis = [0.02, -0.03, -1.0]
 point = [0.20, 1.00, 0.0]
 range_deg = {arc_deg}
-grip = "bar"
+grip = "bar{arc_deg:g}"
 friction = 1.0
 breakaway = 1.0
 damping = 0.5
 inertia = 0.5
 stop_stiffness = 1000.0
 [[handle]]
-name = "bar"
-parent = "hinge"
+name = "bar{arc_deg:g}"
+parent = "{_name(arc_deg)}"
 axis = [0.0, 0.0, 1.0]
 point = [{0.20 + radius}, 1.00, 0.85]
 length_m = 0.1
 radius_m = 0.01
 approach = [0.0, 1.0, 0.0]
 turn_deg = [-45.0, 45.0]
-""",
-        "hinge",
-    )
+"""
+
+
+def _radius(parameter: str, value: float) -> float:
+    return value if parameter == "radius" else RADIUS_M
 
 
 def _disturbances(parameter: str, value: float) -> Disturbances:
@@ -241,14 +263,17 @@ def _cell(parameter: Parameter, value: float, index: int, results: Sequence[dict
     def median(key: str) -> float:
         return float(np.median([r[key] for r in known])) if known else math.nan
 
-    def share(key: str) -> float:
-        return float(np.mean([r[key] <= CHI2_95 for r in known])) if known else math.nan
+    def within(key: str) -> int:
+        return sum(r[key] <= CHI2_95 for r in known)
+
+    def mean(key: str) -> float:
+        return float(np.mean([r[key] for r in known])) if known else math.nan
 
     limit = (math.nan, math.nan)
     if known:
         d = _disturbances(parameter.name, value)
         used = median("samples") * (1.0 - value if parameter.name == "outliers" else 1.0)
-        radius = value if parameter.name == "radius" else RADIUS_M
+        radius = _radius(parameter.name, value)
         noise = 1e-3 * d.position_noise_mm, math.radians(d.orientation_noise_deg)
         limit = rotary_limit(math.radians(arc), radius, round(used), *noise)
     return Cell(
@@ -261,7 +286,10 @@ def _cell(parameter: Parameter, value: float, index: int, results: Sequence[dict
         median("claimed_position_mm"),
         math.degrees(limit[0]),
         1e3 * limit[1],
-        share("tilt"),
-        share("shift"),
+        within("tilt"),
+        within("shift"),
+        mean("tilt"),
+        mean("shift"),
+        len(known),
         len(results) - len(known),
     )

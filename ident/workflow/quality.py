@@ -17,7 +17,7 @@ STILL_KINDS = ("fixed", "handle0")
 
 @dataclass(frozen=True)
 class QualityLimits:
-    """What a good take has; each can be changed under ``[quality]`` in the rig file."""
+    """What a good take has, and errors that no take shows; each can be changed under ``[quality]`` in the rig file."""
 
     axis_std_deg: float = _limit(0.42, "°", "99 of 100 axes then lie within 1°, which grippers tolerate")
     position_std_mm: float = _limit(2.0, "mm", "99 of 100 axes then lie within 5 mm, the width of a finger pad")
@@ -38,6 +38,11 @@ class QualityLimits:
     max_loss_s: float = _limit(0.5, "s", "a longer gap may hide an end stop or a slip")
     max_speed_m_s: float = _limit(2.5, "m/s", "faster than this, the frames lie two centimetres apart")
     min_duration_s: float = _limit(2.0, "s", "a quicker movement shakes the part and blurs its ends")
+    distortion_mm: float = _limit(0.1, "mm rms per axis", "smooth bend of the tracked volume that calibration leaves")
+    play_mm: float = _limit(0.15, "mm rms per axis", "slow play of a firm grip and its mechanism")
+    play_deg: float = _limit(0.1, "° rms per axis", "slow play of a firm grip, as orientation")
+    creep_mm: float = _limit(0.3, "mm rms", "slow sliding along the gripped bar, twice the play across it")
+    unseen_turn_deg: float = _limit(0.3, "°", "a turn of the grip in the hand that passes for play")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,67 @@
+"""When a grip began to turn in the hand: before that could be told from its noise.
+
+The part of a take in which the grip was firm ends where orientations no longer follow the joint. By then the gripper
+has turned a little already, as much as passes for noise, and along a short arc that little is a large share of the
+angle. A hand starts smoothly, with the cube of time (minimum jerk): the cube root of what is seen afterwards, extended
+back to zero, says when it began.
+"""
+
+import math
+
+import numpy as np
+
+from fitting.result import Mask
+from fitting.se3 import Array
+
+_BLOCK = 8
+"""Samples whose mean counts as one."""
+_SEEN = math.radians(0.5)
+"""Radians from which a turn stands out from noise and slow play."""
+_RISE = 0.5
+"""Share of the whole turn up to which it still grows as it began."""
+_LEAST, _USUAL, _MOST = 0.02, 0.06, 0.2
+"""Shares of the take for which a turn goes on unseen: bounds, and what is taken where it cannot be told."""
+
+
+def unseen_turns(turns: Array, firm: Mask, path: Mask) -> Mask:
+    """Samples (n,) of the ``firm`` ones in which the grip had begun to turn.
+
+    turns: (n,) radians about the axis by which orientations are ahead of positions; path: (n,) samples on the joint's
+    path, firm or not, which alone tell.
+    """
+    result = np.zeros(len(firm), dtype=bool)
+    places = np.flatnonzero(path)
+    if len(places) < 4 * _BLOCK:
+        return result
+    held = firm[places]
+    level = float(np.median(turns[places][held])) if held.any() else 0.0
+    away = np.abs(turns[places] - level)
+    for border in np.flatnonzero(held[1:] != held[:-1]) + 1:
+        # Outwards from the firm side.
+        step = 1 if held[border - 1] else -1
+        outside = away[border:] if step > 0 else away[border - 1 :: -1]
+        inside = held[border:] if step > 0 else held[border - 1 :: -1]
+        run = int(np.argmax(inside)) if inside.any() else len(inside)
+        if run < 2 * _BLOCK:
+            continue
+        since = _since(outside[:run], len(places))
+        low, high = (border - since, border) if step > 0 else (border, border + since)
+        result[places[max(low, 0) : high]] = True
+    return result & firm
+
+
+def _since(outside: Array, samples: int) -> int:
+    """Samples before a border at which the turn began, from how it goes on (m,) beyond it."""
+    bounds = (round(share * samples) for share in (_LEAST, _USUAL, _MOST))
+    least, usual, most = (max(bound, 1) for bound in bounds)
+    blocks = len(outside) // _BLOCK
+    means = outside[: blocks * _BLOCK].reshape(blocks, _BLOCK).mean(axis=1)
+    top = int(np.argmax(means > 0.9 * means.max()))
+    rising = means[: top + 1]
+    chosen = np.flatnonzero((rising > _SEEN) & (rising < max(_RISE * means.max(), 2.0 * _SEEN)))
+    if len(chosen) < 3:
+        return usual
+    slope, start = np.polyfit((chosen + 0.5) * _BLOCK, np.cbrt(rising[chosen]), 1)
+    if slope <= 0.0:
+        return usual
+    return int(np.clip(math.ceil(start / slope), least, most))
