@@ -104,7 +104,7 @@ def _tried(
     left = used.sum() / max(joint.parts[0].positions.sum(), 1)
     if left < _LITTLE:
         return None
-    if share < _WHOLE:
+    if not whole:
         part, joint = _held(part, joint, noise)
         used = joint.parts[0].orientations
     if used.sum() < 6 or _wanders(joint.residuals[0][:, 3:], used):
@@ -135,7 +135,8 @@ def _held(part: Part, joint: Joint, noise: float | None) -> tuple[Part, Joint]:
     began = unseen_turns(turns, part.orientations, part.positions)
     if not began.any():
         return part, joint
-    part = replace(part, orientations=part.orientations & ~began)
+    kept = part.orientations & ~began
+    part = replace(part, orientations=kept, held=kept)
     start = joint.motion.starts[0]
     by_place = measured(ROTARY, part.take, joint.motion.axis, joint.motion.center, start.R0, start.p0, by="position")
     q = np.where(began[:, None], by_place, start.q)
