@@ -1,6 +1,6 @@
 """Mutated session files: never a traceback, never more memory than ten times the file.
 
-python -m bench.sessions_fuzz [COUNT]
+python -m bench.sessions_fuzz [COUNT] [SEED]
 """
 
 import random
@@ -40,8 +40,9 @@ def record(path: Path, seconds: int) -> None:
             recorder.take(Take(second + 1, "hinge", "joint", T0 + second * 10**9, T0 + (second + 1) * 10**9))
 
 
-def main(count: int) -> None:
-    rng = random.Random(8)
+def main(count: int, seed: int) -> None:
+    """Damage a session so often, and read it each time."""
+    rng = random.Random(seed)
     refused, worst, samples = 0, 0.0, []
     with tempfile.TemporaryDirectory() as folder:
         original, victim = Path(folder) / "original.mcap", Path(folder) / "victim.mcap"
@@ -68,4 +69,5 @@ def main(count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)
+    values = [int(word) for word in sys.argv[1:]]
+    main(*(values + [10_000, 8][len(values) :]))

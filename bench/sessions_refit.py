@@ -1,13 +1,15 @@
 """Refitting an archive: two jobs against one, and a Dask cluster of two workers of which one is killed half way.
 
-python -m bench.sessions_refit [COUNT] [--session SESSION]
+python -m bench.sessions_refit [COUNT] [--session SESSION...]
 
-The archive is made first: recordings of doors and drawers, each with its own noise, imported as sessions. With a
-measured session, it consists of links to that instead. Warm-up is part of every figure, as it is for who runs the
-command. The ratio of processor times tells what two free processors would give when others use the machine too.
+The archive is made first: recordings of doors and drawers, each with its own noise, imported as sessions. With
+measured sessions, which have several joints, it consists of links to those instead. Warm-up is part of every figure,
+as it is for who runs the command. The ratio of processor times tells what two free processors would give when others
+use the machine too.
 """
 
 import argparse
+import itertools
 import os
 import tempfile
 import time
@@ -42,10 +44,10 @@ def recorded(folder: Path, count: int) -> list[Path]:
     return paths
 
 
-def linked(session: Path, folder: Path, count: int) -> list[Path]:
-    """Link a session so often."""
+def linked(sessions: list[Path], folder: Path, count: int) -> list[Path]:
+    """Link sessions, one after the other, so often in all."""
     paths = [folder / f"visit{i:03d}.mcap" for i in range(count)]
-    for path in paths:
+    for path, session in zip(paths, itertools.cycle(sessions), strict=False):
         os.link(session, path)
     return paths
 
@@ -80,13 +82,14 @@ def on_dask(paths: list[Path], out: Path) -> tuple[dict[str, list[Change]], floa
     return found, seconds
 
 
-def main(session: Path | None, count: int) -> int:
-    with tempfile.TemporaryDirectory(dir=session.parent if session else None) as name:
+def main(sessions: list[Path], count: int) -> int:
+    """Refit the archive in every way; the exit status says whether one was slow, or different."""
+    with tempfile.TemporaryDirectory(dir=sessions[0].parent if sessions else None) as name:
         folder = Path(name)
         visits = folder / "visits"
         visits.mkdir()
         begun = time.monotonic()
-        paths = recorded(visits, count) if session is None else linked(session, visits, count)
+        paths = linked(sessions, visits, count) if sessions else recorded(visits, count)
         print(f"{count} sessions made in {time.monotonic() - begun:.1f} s; load {os.getloadavg()[0]:.1f}", flush=True)
         one, one_s, one_cpu = run(paths, folder / "one", jobs=1)
         two, two_s, two_cpu = run(paths, folder / "two", jobs=2)
@@ -114,6 +117,6 @@ def main(session: Path | None, count: int) -> int:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("count", nargs="?", type=int, default=100)
-    parser.add_argument("--session", type=Path)
+    parser.add_argument("--session", nargs="+", type=Path, default=[])
     arguments = parser.parse_args()
     raise SystemExit(main(arguments.session, arguments.count))

@@ -48,6 +48,8 @@ class Replayed:
     """Digest of the model that the session saved; None where it saved none."""
     differences: tuple[str, ...]
     """Takes with other samples than then, and verdicts that ask for something else, in a sentence each."""
+    incomplete: str = ""
+    """What of the session could not be read, in a sentence; empty where all is there."""
 
     @property
     def digest(self) -> str:
@@ -90,7 +92,7 @@ def replay(
     tree = finished_model(workflow.state)
     whole = dataclasses.replace(played, real_s=time.monotonic() - begun)
     recorded, differences = _recorded_digest(session), tuple(workflow.differences)
-    return Replayed(workflow.state, workflow.data, tree, whole, recorded, differences)
+    return Replayed(workflow.state, workflow.data, tree, whole, recorded, differences, _incomplete(session))
 
 
 def _played(
@@ -194,6 +196,13 @@ def _log(session: Session) -> list[Event]:
             f"{session.path} holds no workflow events; `ident replay --serve` can still stream its datagrams."
         )
     return log
+
+
+def _incomplete(session: Session) -> str:
+    unreadable = sum(damage.length for damage in session.damage)
+    lacks = [f"{unreadable} bytes are unreadable"] if unreadable else []
+    lacks += [f"part {number} is missing" for number in session.missing_parts]
+    return f"The session is not complete: {', '.join(lacks)}. `ident info` says more." if lacks else ""
 
 
 def _recorded_digest(session: Session) -> str | None:

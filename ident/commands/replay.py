@@ -83,6 +83,8 @@ def _replay(path: Path, speed: float | None, from_take: int, plot: str, out: Pat
         f"{played.real_s:.2f} s, {played.speed:.3g} times real time; {played.session_s / whole_s:.3g} times with the "
         f"start of the program ({whole_s:.2f} s).\nModel of the replay: {done.digest[:16]}"
     )
+    if done.incomplete:
+        print(done.incomplete)
     for difference in done.differences:
         print(f"{difference}.")
     if out is not None:
@@ -95,7 +97,7 @@ def _replay(path: Path, speed: float | None, from_take: int, plot: str, out: Pat
         return 0
     same = done.recorded == done.digest and not done.differences
     print(f"Model as recorded:   {done.recorded[:16]}, {'identical' if same else 'DIFFERENT'}")
-    if not same and not done.differences:
+    if not same and not done.differences and not done.incomplete:
         print("The algorithms have changed since; `ident refit` tells by how much each joint moved.")
     return 0 if same else 1
 

@@ -211,3 +211,12 @@ def test_the_model_states_where_it_comes_from(door: Path) -> None:
     model = json.loads((door / "door.model.json").read_text())
     assert model["provenance"]["session"] == "door.mcap"
     assert model["joints"][0]["evidence"]["source"]["takes"]
+
+
+def test_a_replay_says_what_the_session_lacks(door: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.mcap"
+    data = bytearray((door / "door.mcap").read_bytes())
+    data[len(data) // 2] ^= 1
+    damaged.write_bytes(data)
+    assert "bytes are unreadable" in replay(damaged, speed=None).incomplete
+    assert not replay(door / "door.mcap", speed=None).incomplete
