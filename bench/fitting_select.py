@@ -78,7 +78,9 @@ def drawn(rng: np.random.Generator, kind: str, *, small: bool = False) -> Case:
         R = R @ rotation_exp(math.radians(0.1) * _sway(rng, n))
     in_hand = bool(kind in ("rotary", "prismatic") and radius * turn > 0.1 and slide > 0.1 and rng.random() < 0.15)
     if in_hand:
-        first, about = rng.uniform(0.1, 0.7), rng.normal(size=3)
+        # About the axis itself, a grip that turns is a joint that turns.
+        first, about = rng.uniform(0.1, 0.7), np.cross(axis, rng.normal(size=3)) + rng.uniform(-0.5, 0.5) * axis
+        about = R[0].T @ about
         course = np.clip((np.linspace(0.0, 1.0, n) - first) / 0.2, 0.0, 1.0)
         R = R @ rotation_exp(math.radians(rng.uniform(5.0, 15.0)) * course[:, None] * about / np.linalg.norm(about))
     p = p + p_noise * correlated(rng, n, phi)

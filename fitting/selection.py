@@ -35,7 +35,18 @@ _OF_CYLINDER: dict[str, Callable[..., Any]] = {"screw": screw_of, "cylindrical":
 """Fitters that begin with a cylindrical joint, which is fitted once for both."""
 _PER_SAMPLE = {"inliers", "orientations", "angles", "slides", "coordinates"}
 """Fields of fits that have one value for each sample."""
-_PLAY = 3e-3
+_SLID, _TURNED = 1.5e-3, float(np.radians(0.7))
+_SLID_TOO, _TURNED_TOO = 2e-3, float(np.radians(2.0))
+"""Metres and radians below which a coordinate of a joint plays only: its single one, and each of two."""
+_LIFTED = 0.015
+"""Share of the way below which a turning joint that also slides plays only."""
+_BEYOND = 7.0
+"""Standard deviations of the noise that a slide must span: noise alone spans five."""
+_SUPPORTED = 0.7
+"""Share of the samples, over that of the best candidate, from which the noise of another one counts."""
+_WIDE = 5.0
+"""Noise, over that of the best candidate, up to which another one says how far the movement went."""
+_PLAY = 1.5e-3
 """Real joints have play and flex: so large a share of the movement is no reason to prefer another joint type."""
 _LONGEST = 20.0
 """Samples over which noise remembers itself; what is slower is no noise but a misfit."""
@@ -122,11 +133,7 @@ def select(
     if common is None:
         reasons = " ".join(f"{name}: {fit.reason}" for name, fit in fits.items() if isinstance(fit, FitFailure))
         return FitFailure(f"No joint type explains these poses. {reasons}")
-    for name, fit in fits.items():
-        if name != "cylindrical" and isinstance(fit, Fit) and getattr(fit, "radius", 0.0) > _STRAIGHT:
-            fits[name] = FitFailure(
-                f"The radius would be {getattr(fit, 'radius', 0.0):.0f} m: that is a straight line."
-            )
+    fits = {name: _possible(name, fit, takes) for name, fit in fits.items()}
     if not turns:
         # Each at the common noise: who was in at a noise of its own is not who agrees now.
         fits |= _fitted([name for name, fit in fits.items() if fit], checked, common.position, generator, turns)
@@ -150,6 +157,31 @@ def _fitted(
     for name in rest:
         fits[name] = free if isinstance(free, FitFailure) else _OF_CYLINDER[name](free, checks.as_noise(noise))
     return {name: fits[name] for name in names}
+
+
+def _possible(name: str, fit: Any, takes: list[Take]) -> Any:
+    """The fit, unless no such joint was moved: a coordinate that only plays is none."""
+    if isinstance(fit, FitFailure) or name == "rigid":
+        return fit
+    if name != "cylindrical" and getattr(fit, "radius", 0.0) > _STRAIGHT:
+        return FitFailure(f"The radius would be {fit.radius:.0f} m: that is a straight line.")
+    slid, turned = _SLID, _TURNED
+    if name == "cylindrical":
+        # A door that is lifted by its play is no handle.
+        p = np.concatenate([take.p for take in takes])
+        reach = np.subtract(*np.quantile(p, [0.95, 0.05], axis=0))
+        slid, turned = max(_SLID_TOO, _LIFTED * float(np.linalg.norm(reach))), _TURNED_TOO
+    slides = fit.coordinates if name == "prismatic" else getattr(fit, "slides", None)
+    if slides is not None and _span(slides[fit.inliers]) < max(slid, _BEYOND * fit.noise):
+        return FitFailure(f"It slid by {1e3 * _span(slides[fit.inliers]):.1f} mm only, which is play.")
+    angles = getattr(fit, "angles", None)
+    if angles is not None and _span(angles[fit.inliers]) < turned:
+        return FitFailure(f"It turned by {np.degrees(_span(angles[fit.inliers])):.1f}° only, which is play.")
+    return fit
+
+
+def _span(values: Array) -> float:
+    return float(np.subtract(*np.quantile(values, [0.995, 0.005]))) if len(values) else 0.0
 
 
 def _with_rests(fit: Any, moving: list[Mask]) -> Any:
@@ -194,10 +226,11 @@ def _common_noise(fits: dict[str, Any], takes: list[Take], noise: float | None) 
     good = [fit for fit in fits.values() if isinstance(fit, Fit)]
     if not good:
         return None
-    most = max(fit.inlier_share for fit in good)
-    supported = [fit for fit in good if fit.inlier_share >= 0.6 * most]
+    # A noise of half a metre explains everything: who explains half as much must do so four times as tightly.
+    best = min(good, key=lambda fit: fit.noise / max(fit.inlier_share, 1e-3) ** 2)
+    supported = [fit for fit in good if fit.inlier_share >= _SUPPORTED * best.inlier_share]
     turns = [fit.orientation_noise for fit in supported if hasattr(fit, "orientation_noise")]
-    widest = max(supported, key=lambda fit: fit.inlier_share).inliers
+    widest = max(supported, key=lambda fit: fit.inlier_share if fit.noise < _WIDE * best.noise else 0.0).inliers
     p, R = np.concatenate([take.p for take in takes])[widest], np.concatenate([take.R for take in takes])[widest]
     extent = float(np.linalg.norm(np.ptp(p, axis=0)))
     turn = float(np.quantile(np.linalg.norm(rotation_log(R @ R[0].T), axis=1), 0.95))
