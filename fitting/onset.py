@@ -2,8 +2,8 @@
 
 The part of a take in which the grip was firm ends where orientations no longer follow the joint. By then the gripper
 has turned a little already, as much as passes for noise, and along a short arc that little is a large share of the
-angle. A hand starts smoothly, with the cube of time (minimum jerk): the cube root of what is seen afterwards, extended
-back to zero, says when it began.
+angle. A hand starts smoothly, with the cube of time (minimum jerk), a slipping one at once, with time itself: the root
+of what is seen afterwards, extended back to zero, says when it began.
 """
 
 import math
@@ -19,6 +19,8 @@ _SEEN = math.radians(0.5)
 """Radians from which a turn stands out from noise and slow play."""
 _RISE = 0.5
 """Share of the whole turn up to which it still grows as it began."""
+_POWERS = (1.0, 3.0)
+"""Of the time since its beginning with which a turn grows; the one that explains what is seen counts."""
 _LEAST, _USUAL, _MOST = 0.02, 0.06, 0.2
 """Shares of the take for which a turn goes on unseen: bounds, and what is taken where it cannot be told."""
 
@@ -61,7 +63,13 @@ def _since(outside: Array, samples: int) -> int:
     chosen = np.flatnonzero((rising > _SEEN) & (rising < max(_RISE * means.max(), 2.0 * _SEEN)))
     if len(chosen) < 3:
         return usual
-    slope, start = np.polyfit((chosen + 0.5) * _BLOCK, np.cbrt(rising[chosen]), 1)
+    times, seen = (chosen + 0.5) * _BLOCK, rising[chosen]
+    fits = [np.polyfit(times, seen ** (1.0 / power), 1) for power in _POWERS]
+    misfits = [
+        float(((np.maximum(np.polyval(fit, times), 0.0) ** power - seen) ** 2).sum())
+        for fit, power in zip(fits, _POWERS, strict=True)
+    ]
+    slope, start = fits[int(np.argmin(misfits))]
     if slope <= 0.0:
         return usual
     return int(np.clip(math.ceil(start / slope), least, most))
