@@ -68,7 +68,9 @@ def as_pose_takes(poses: Any) -> list[Array] | FitFailure:
 
 def too_few(count: int, needed: int, what: str) -> FitFailure:
     """Say that there are too few samples."""
-    return FitFailure(f"{count} samples are too few for {what}: at least {needed} are needed. Record a longer take.")
+    return FitFailure(
+        f"{count} different samples are too few for {what}: at least {needed} are needed. Record a longer take."
+    )
 
 
 def too_large(points: Array) -> FitFailure | None:

@@ -5,7 +5,7 @@ Written so, an arc that is too short to show its radius is a straight line with 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from fitting import checks, ransac
 from fitting.ransac import Consensus
 from fitting.result import AxisFit, FitFailure, frozen
 from fitting.se3 import Array
+from fitting.segments import without_repeats
 from fitting.spectrum import Scores, spread
 
 _LEAST = 6
@@ -74,13 +75,16 @@ def fit_circle(
 
         generator = checks.generator(rng)
         return fit_coaxial([fit_circle(take, noise, generator) for take in takes], takes)
-    data = np.ascontiguousarray(takes[0].T)
+    data, places = without_repeats(np.ascontiguousarray(takes[0].T))
     if data.shape[1] < _LEAST:
         return checks.too_few(data.shape[1], _LEAST, "a circle")
     from fitting.circle_kernels import circle_followed
 
     found = ransac.follow(circle_followed, data, 3, noise, rng, _LEAST, _PARAMETERS)
-    return found if isinstance(found, FitFailure) else _described(data, found, noise)
+    fit = found if isinstance(found, FitFailure) else _described(data, found, noise)
+    if places is None or isinstance(fit, FitFailure):
+        return fit
+    return replace(fit, inliers=frozen(fit.inliers[places], bool), angles=frozen(fit.angles[places]))
 
 
 def _described(data: Array, found: Consensus, noise: float | None) -> CircleFit | FitFailure:

@@ -1,6 +1,7 @@
 """Inner loops of the robust engine. Squared distances in m²; data are columns (k, n), one for each sample."""
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,6 +133,19 @@ def counted(mask: Mask) -> int:
     for i in range(len(mask)):
         count += mask[i]
     return count
+
+
+@compiled
+def changing(points: Array) -> tuple[Mask, int]:
+    """Samples (n,) of columns (k, n) that differ from the one before, and how many."""
+    fresh, count = np.ones(points.shape[1], dtype=np.bool_), min(points.shape[1], 1)
+    for i in range(1, points.shape[1]):
+        differs = points[0, i] != points[0, i - 1]
+        for k in range(1, points.shape[0]):
+            differs |= points[k, i] != points[k, i - 1]
+        fresh[i] = differs
+        count += differs
+    return fresh, count
 
 
 @compiled
@@ -272,7 +286,7 @@ def rows(table: Array, numbers: NDArray[np.int64]) -> Array:
 
 
 @compiled
-def filled(out: Array, values: Array) -> None:
+def filled(out: NDArray[Any], values: NDArray[Any]) -> None:
     """Put values (k,) into ``out``: assigned slices take long to compile."""
     for k in range(len(out)):
         out[k] = values[k]

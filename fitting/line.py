@@ -1,15 +1,18 @@
 """A straight line in space, robustly: what a drawer's handle follows."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fitting import checks, ransac
 from fitting.ransac import Consensus
 from fitting.result import AxisFit, FitFailure, Mask, frozen
 from fitting.se3 import Array
+from fitting.segments import without_repeats
 from fitting.spectrum import Scores, blocks_of, spread
 
 _LEAST = 4
@@ -57,7 +60,7 @@ def fit_line(
         rng = checks.generator(rng)
     from fitting.line_kernels import line_followed
 
-    columns = [np.ascontiguousarray(take.T) for take in takes]
+    columns, places = zip(*(without_repeats(np.ascontiguousarray(take.T)) for take in takes), strict=True)
     found = []
     for data in columns:
         if data.shape[1] < _LEAST:
@@ -66,7 +69,20 @@ def fit_line(
         if isinstance(one, FitFailure):
             return one
         found.append(one)
-    return _joined(columns, found, noise)
+    fit = _joined(list(columns), found, noise)
+    if isinstance(fit, FitFailure) or all(place is None for place in places):
+        return fit
+    return replace(
+        fit,
+        inliers=frozen(_repeated(fit.inliers, columns, places), bool),
+        coordinates=frozen(_repeated(fit.coordinates, columns, places)),
+    )
+
+
+def _repeated(values: Any, columns: Sequence[Array], places: Sequence[NDArray[np.int64] | None]) -> Any:
+    """Values of all samples of all takes, from those of their samples without repeats."""
+    parts = np.split(values, np.cumsum([data.shape[1] for data in columns])[:-1])
+    return np.concatenate([part if place is None else part[place] for part, place in zip(parts, places, strict=True)])
 
 
 def _joined(takes: list[Array], found: list[Consensus], noise: float | None) -> LineFit | FitFailure:

@@ -1,6 +1,7 @@
 """Parts of a take that say nothing about the joint: long pauses at its ends, and bursts of consecutive outliers."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fitting.result import Mask
 from fitting.se3 import Array
@@ -18,6 +19,18 @@ def moving(points: Array) -> Mask:
     from fitting.segment_kernels import pace_of
 
     return pace_of(points)[1]
+
+
+def without_repeats(points: Array) -> tuple[Array, NDArray[np.int64] | None]:
+    """Columns (k, m) of a take (k, n) without those that repeat the one before digit for digit.
+
+    A tracker that has lost its object repeats the last place: that is one measurement, however often it is told. Gives
+    as well where each of the n samples is among the m, or None where nothing repeats.
+    """
+    from fitting.kernels import changing, compacted
+
+    fresh, count = changing(points)
+    return (points, None) if count == len(fresh) else (compacted(points, fresh), np.cumsum(fresh) - 1)
 
 
 def outvoting_rests(points: Array) -> Mask:
