@@ -18,7 +18,7 @@ from ident.description import plan_from_tables
 from ident.measure import Setup, measurement
 from ident.simulated import SimulatedHand, simulated_config
 from ident.ui.wizard import WizardShell
-from ident.workflow.state import Phase, State
+from ident.workflow.state import WEIGHT, Phase, State
 
 SAMPLES = 560
 """Poses of the hinge's take after which the pictures are taken: it is nearly open."""
@@ -32,6 +32,7 @@ async def main(target: Path) -> None:
         shell = WizardShell(plot="png", plot_file=folder / "live.png")
         plan, _ = plan_from_tables(sim.description())
         with measurement(Setup(simulated_config(sim), folder / "door.mcap", folder), shell.on_change) as m:
+            m.runner.offers = (WEIGHT,)
             m.runner.hand = SimulatedHand(sim, m.rig.mocap.ticks_to_host, m.runner.post)
             with shell.opened(m, plan) as app:
                 async with app.run_test(size=(92, 26)) as pilot:

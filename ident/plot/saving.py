@@ -4,7 +4,6 @@ Drawing it takes the better part of a second of one interpreter, in which receiv
 to share it.
 """
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,6 @@ from fitting.se3 import Array
 from ident import pipe
 from ident.joints.problems import ModelError
 from ident.model import model_text, parse_model
-from ident.plot.process import NICENESS
 from ident.tree import KinematicTree
 
 PATIENCE_S = 120.0
@@ -45,7 +43,6 @@ def main() -> int:
     """Draw what comes through standard input."""
     from ident.plot.figure import save_model_figure
 
-    os.nice(NICENESS)
     words, arrays = pipe.unpack(sys.stdin.buffer.read())
     takes = {name: [arrays[f"{name} {i}"] for i in range(count)] for name, count in words["takes"].items()}
     try:
