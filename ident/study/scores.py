@@ -23,6 +23,8 @@ class Score:
     theirs: Summary
     difference: Summary
     """Ours less that of the source's method, take by take."""
+    by_ruler: Summary
+    """Errors of the source's method against a reference that is taken as the source took it."""
     published: tuple[float, float] | None
     """Mean and standard deviation."""
 
@@ -30,6 +32,11 @@ class Score:
     def ratio(self) -> float:
         """Mean error of the source's method here over what it published."""
         return self.theirs.mean / self.published[0] if self.published else math.nan
+
+    @property
+    def ruler_ratio(self) -> float:
+        """The same, where the error is measured as the source measured it."""
+        return self.by_ruler.mean / self.published[0] if self.published else math.nan
 
     @property
     def standing(self) -> str:
@@ -73,7 +80,8 @@ def scored(row: Row, results: Sequence[dict[str, Any]]) -> Scored:
     def score(unit: str, index: int, published: tuple[float, float] | None) -> Score:
         ours, theirs = column("ours", index), column("theirs", index)
         differences = (a - b for a, b in zip(ours, theirs, strict=True))
-        return Score(unit, Summary.of(ours), Summary.of(theirs), Summary.of(differences), published)
+        by_ruler = Summary.of(column("by_ruler", index))
+        return Score(unit, Summary.of(ours), Summary.of(theirs), Summary.of(differences), by_ruler, published)
 
     return Scored(
         row,

@@ -59,8 +59,10 @@ _HEAD = (
     "median / p95",
     "its method here, mean ± σ",
     "median / p95",
+    "the same by its ruler",
     "published",
     "here / published",
+    "by its ruler / published",
 )
 _VERDICTS = ("", "first take not good", "claimed axis σ (°)", "claimed position σ (mm)", "no fit")
 
@@ -92,8 +94,10 @@ def _cells(s: Scored, score: Score) -> list[str]:
         _tail(score.ours),
         mean_text(score.theirs),
         _tail(score.theirs),
+        mean_text(score.by_ruler),
         told,
         number(score.ratio),
+        number(score.ruler_ratio),
     ]
 
 
@@ -137,6 +141,7 @@ def thesis_rows(rows: Sequence[Scored]) -> list[dict[str, Any]]:
                 record |= {f"{who}_{name}_{key}": getattr(summary, key) for key in ("mean", "std", "median", "p95")}
             mean, std = score.published or (math.nan, math.nan)
             record |= {f"published_{name}": mean, f"published_{name}_std": std, f"ratio_{name}": score.ratio}
+            record |= {f"by_ruler_{name}_mean": score.by_ruler.mean, f"ruler_ratio_{name}": score.ruler_ratio}
             record |= {f"standing_{name}": score.standing if score.ours.n else ""}
         record |= {
             "claimed_angle_deg": s.claimed_angle,

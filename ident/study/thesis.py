@@ -19,6 +19,7 @@ from ident.identify import build_tree, solve_node
 from ident.joints.node import Node
 from ident.study import source_method as source
 from ident.study.offline import OfflineRig, Outcome, content, identify
+from ident.study.ruler import Bar, Ruler
 from ident.study.statistics import Errors, line_errors
 from ident.study.trials import Task, run_tasks
 from ident.truth import compare
@@ -71,6 +72,8 @@ class Row:
     """Published error of the axis' direction and its standard deviation."""
     position_mm: tuple[float, float] | None = None
     """Published error of the axis' position and its standard deviation."""
+    bar: Bar | None = None
+    """What the source held its probe against, where it published a figure."""
     remark: str = ""
     """Published in words."""
 
@@ -82,19 +85,32 @@ class Row:
 
 _TIP, _OUTLIERS, _MECHANISMS = "4.1 Tip calibrated or not", "4.2 Stark outliers", "4.3 Mechanisms"
 _COMPLETE, _ONCE = "4.2.4 Complete models", "One take each, whatever the verdict"
+_CENTRAL, _HANDLE, _CABINET_HANDLE = Bar(15.0, 0.25), Bar(15.0, 0.10), Bar(7.5, 0.10)
+_DRAWER = Bar(0.0, 0.38)
 ROWS: tuple[Row, ...] = (
-    Row(_TIP, "rotary, tip calibrated", "reoriented", "turn", "", (0.539, 0.184), (8.2, 3.081)),
-    Row(_TIP, "rotary, tip not calibrated", "reoriented", "turn", "body", (2.260, 1.178), (11.4, 4.669)),
-    Row(_OUTLIERS, "rotary, RANSAC", "outliers rotary", "turn", "", (1.040, 0.880), (6.717, 1.858)),
-    Row(_OUTLIERS, "rotary, no RANSAC", "outliers rotary", "turn", "plain", (6.066, 3.302), (4.962, 1.617)),
-    Row(_OUTLIERS, "prismatic, RANSAC", "outliers prismatic", "slide", "", (1.083, 0.540)),
-    Row(_OUTLIERS, "prismatic, no RANSAC", "outliers prismatic", "slide", "plain", (12.659, 1.136)),
-    Row(_MECHANISMS, "rotary joint", "test bench", "turn", "", (0.379, 0.164), (5.217, 2.544)),
-    Row(_MECHANISMS, "prismatic joint, shaky", "test bench", "slide", "", (1.265, 0.530)),
-    Row(_MECHANISMS, "handle, Ø 30 mm", "test bench", "handle", "", (1.030, 0.535), (14.495, 10.748)),
-    Row(_MECHANISMS, "second handle", "bar", "bar", "", (0.646, 0.550), (7.056, 1.096)),
-    Row(_MECHANISMS, "cabinet drawer", "cabinet", "top", "", (0.0486, 0.0150)),
-    Row(_MECHANISMS, "cabinet handle, Ø 15 mm", "cabinet", "top_handle", "", (0.565, 0.011), (15.051, 1.716)),
+    Row(_TIP, "rotary, tip calibrated", "reoriented", "turn", "", (0.539, 0.184), (8.2, 3.081), bar=_CENTRAL),
+    Row(_TIP, "rotary, tip not calibrated", "reoriented", "turn", "body", (2.260, 1.178), (11.4, 4.669), bar=_CENTRAL),
+    Row(_OUTLIERS, "rotary, RANSAC", "outliers rotary", "turn", "", (1.040, 0.880), (6.717, 1.858), bar=_CENTRAL),
+    Row(
+        _OUTLIERS, "rotary, no RANSAC", "outliers rotary", "turn", "plain", (6.066, 3.302), (4.962, 1.617), bar=_CENTRAL
+    ),
+    Row(_OUTLIERS, "prismatic, RANSAC", "outliers prismatic", "slide", "", (1.083, 0.540), bar=_CENTRAL),
+    Row(_OUTLIERS, "prismatic, no RANSAC", "outliers prismatic", "slide", "plain", (12.659, 1.136), bar=_CENTRAL),
+    Row(_MECHANISMS, "rotary joint", "test bench", "turn", "", (0.379, 0.164), (5.217, 2.544), bar=_CENTRAL),
+    Row(_MECHANISMS, "prismatic joint, shaky", "test bench", "slide", "", (1.265, 0.530), bar=_CENTRAL),
+    Row(_MECHANISMS, "handle, Ø 30 mm", "test bench", "handle", "", (1.030, 0.535), (14.495, 10.748), bar=_HANDLE),
+    Row(_MECHANISMS, "second handle", "bar", "bar", "", (0.646, 0.550), (7.056, 1.096), bar=_CENTRAL),
+    Row(_MECHANISMS, "cabinet drawer", "cabinet", "top", "", (0.0486, 0.0150), bar=_DRAWER),
+    Row(
+        _MECHANISMS,
+        "cabinet handle, Ø 15 mm",
+        "cabinet",
+        "top_handle",
+        "",
+        (0.565, 0.011),
+        (15.051, 1.716),
+        bar=_CABINET_HANDLE,
+    ),
     Row(_COMPLETE, "cabinet: middle drawer", "cabinet", "middle"),
     Row(_COMPLETE, "cabinet: bottom drawer", "cabinet", "bottom"),
     Row(_COMPLETE, "cabinet: middle handle", "cabinet", "middle_handle"),
@@ -102,12 +118,21 @@ ROWS: tuple[Row, ...] = (
     Row(_COMPLETE, "door: hinge", "door", "hinge", remark="“easily done”"),
     Row(_COMPLETE, "door: lever, 20°", "door", "lever", remark="“unstable”"),
     Row(_COMPLETE, "door: handle", "door", "handle"),
-    Row(_ONCE, "rotary joint, once", "test bench once", "turn", "", (0.379, 0.164), (5.217, 2.544)),
-    Row(_ONCE, "prismatic joint, once", "test bench once", "slide", "", (1.265, 0.530)),
-    Row(_ONCE, "handle, once", "test bench once", "handle", "", (1.030, 0.535), (14.495, 10.748)),
-    Row(_ONCE, "second handle, once", "bar once", "bar", "", (0.646, 0.550), (7.056, 1.096)),
-    Row(_ONCE, "cabinet drawer, once", "cabinet once", "top", "", (0.0486, 0.0150)),
-    Row(_ONCE, "cabinet handle, once", "cabinet once", "top_handle", "", (0.565, 0.011), (15.051, 1.716)),
+    Row(_ONCE, "rotary joint, once", "test bench once", "turn", "", (0.379, 0.164), (5.217, 2.544), bar=_CENTRAL),
+    Row(_ONCE, "prismatic joint, once", "test bench once", "slide", "", (1.265, 0.530), bar=_CENTRAL),
+    Row(_ONCE, "handle, once", "test bench once", "handle", "", (1.030, 0.535), (14.495, 10.748), bar=_HANDLE),
+    Row(_ONCE, "second handle, once", "bar once", "bar", "", (0.646, 0.550), (7.056, 1.096), bar=_CENTRAL),
+    Row(_ONCE, "cabinet drawer, once", "cabinet once", "top", "", (0.0486, 0.0150), bar=_DRAWER),
+    Row(
+        _ONCE,
+        "cabinet handle, once",
+        "cabinet once",
+        "top_handle",
+        "",
+        (0.565, 0.011),
+        (15.051, 1.716),
+        bar=_CABINET_HANDLE,
+    ),
     Row(_ONCE, "lever of 20°, once", "door once", "lever", remark="“unstable”"),
 )
 
@@ -138,7 +163,7 @@ def run_trial(task: Task) -> dict[str, Any]:
     truth = {item["name"]: item for item in (*rig.truth()["joints"], *rig.truth()["handles"])}
     tree = build_tree(done.state)
     ours = {r.name: Errors(r.axis_error_deg, r.position_error_mm) for r in compare(tree, rig.truth())}
-    rng = np.random.default_rng(task.trial_seed)
+    rng, ruler_rng = np.random.default_rng(task.trial_seed), np.random.default_rng([task.trial_seed, 1])
     screws, bar = (_takes(done, target) for target in CALIBRATION)
     tip = source.find_tip(screws, bar, rng)
     found: dict[str, Any] = {}
@@ -149,10 +174,15 @@ def run_trial(task: Task) -> dict[str, Any]:
         mine, claimed = ours[row.node], _claimed(tree.nodes.get(row.node))
         if row.variant == "body":
             mine, claimed = _uncalibrated(done, row.node, item)
-        theirs = _theirs(_takes(done, movement), tip, item, row.variant, rng)
+        axis = _theirs(_takes(done, movement), tip, item, row.variant, rng)
+        theirs = line_errors(axis.direction, axis.point, item)
+        by_ruler = Errors(math.nan, math.nan)
+        if row.bar is not None:
+            by_ruler = line_errors(axis.direction, axis.point, Ruler().reference(item, row.bar, ruler_rng))
         takes = sum(take.target == movement for take in done.state.takes)
         again = takes > 1 or not _good(done.state, row.node)
-        found[row.key] = {"ours": plain(mine), "theirs": plain(theirs), "claimed": plain(claimed), "again": again}
+        errors = {"ours": mine, "theirs": theirs, "by_ruler": by_ruler, "claimed": claimed}
+        found[row.key] = {**{who: plain(value) for who, value in errors.items()}, "again": again}
     return found
 
 
@@ -193,16 +223,14 @@ def _uncalibrated(done: Outcome, node: str, item: Mapping[str, Any]) -> tuple[Er
     return line_errors(found.origin[:3, 2], found.origin[:3, 3], item), _claimed(found)
 
 
-def _theirs(bodies: Array, tip: Array, item: Mapping[str, Any], variant: str, rng: np.random.Generator) -> Errors:
+def _theirs(bodies: Array, tip: Array, item: Mapping[str, Any], variant: str, rng: np.random.Generator) -> source.Axis:
     points = source.positions(bodies, np.zeros(3) if variant == "body" else tip)
     robust = variant != "plain"
     if item.get("type") == "prismatic":
-        axis = source.fit_line(points, rng, robust=robust)
-    elif item.get("type") == "rotary":
-        axis = source.fit_circle(points, rng, robust=robust)
-    else:
-        axis = source.fit_handle(bodies, tip, rng)
-    return line_errors(axis.direction, axis.point, item)
+        return source.fit_line(points, rng, robust=robust)
+    if item.get("type") == "rotary":
+        return source.fit_circle(points, rng, robust=robust)
+    return source.fit_handle(bodies, tip, rng)
 
 
 def plain(errors: Errors) -> list[float | None] | None:
