@@ -19,6 +19,8 @@ from fitting import select, warm_up
 from fitting.se3 import Array, frame, rotation_exp
 from fitting.synthetic import correlated
 
+_ALIKE = 0.95
+"""Correlation of turn and slide from which a free movement is as good as a screw's."""
 KINDS = ("rigid", "prismatic", "rotary", "screw", "cylindrical")
 
 
@@ -55,9 +57,11 @@ def drawn(rng: np.random.Generator, kind: str, *, small: bool = False) -> Case:
     if kind in ("prismatic", "cylindrical"):
         slides = slide * movement(rng, n)
     if kind == "cylindrical":
-        # Turned and slid in an order of its own: not one after the other's pace.
-        slides = slide * np.sin(np.pi * (rng.uniform(0.7, 2.0) * np.linspace(0.0, 1.0, n) + rng.uniform()))
-        slides *= slide / max(float(np.ptp(slides)), 1e-9)
+        # Turned and slid in an order of its own: who slides as he turns moves a screw.
+        slides = angles
+        while abs(np.corrcoef(angles, slides)[0, 1]) > _ALIKE:
+            slides = np.sin(np.pi * (rng.uniform(0.7, 2.0) * np.linspace(0.0, 1.0, n) + rng.uniform()))
+        slides = slides * slide / float(np.ptp(slides))
     if kind == "screw":
         angles *= rng.choice([1.0, 1.0, 4.0])
         least = 1e-3 if small else max(1e-3, 5e-3 / float(np.ptp(angles)))

@@ -113,3 +113,23 @@ def test_importing_loads_neither_numba_nor_scikit_learn() -> None:
     code = "import fitting, sys; print([m for m in ('numba', 'sklearn', 'scipy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_noise_that_explains_everything_does_not_judge() -> None:
+    """With a third of the samples wrong, a resting body of half a metre of noise has the most inliers."""
+    for seed in range(3):
+        scene = joint_poses(seed, turn=3.8, slide=0.1, radius=0.7, n=600, outliers=0.35, position_noise=2.5e-4)
+        choice = fitting.select(scene.poses)
+        assert choice.kind == "cylindrical", choice.reason
+
+
+def test_play_is_no_joint() -> None:
+    """A body that is held still by a hand: it plays slowly by parts of a millimetre and of a degree."""
+    for seed in range(4):
+        scene = joint_poses(seed, n=800, position_noise=2e-4, orientation_noise=np.radians(0.05))
+        rng = np.random.default_rng(seed)
+        t = np.linspace(0.0, 1.0, 800)[:, None]
+        poses = scene.poses.copy()
+        poses[:, :3, 3] += 1.5e-4 * np.sin(2.0 * np.pi * (rng.uniform(1.0, 6.0, 3) * t + rng.uniform(size=3)))
+        choice = fitting.select(poses)
+        assert choice.kind == "rigid", choice.reason
