@@ -37,6 +37,10 @@ _BLOCK = 40
 _APART, _FAR = 35.0, 70.0
 """Squared distance of the axis from the one of positions alone, in variances of that, which a part of a take and a
 whole one may have: χ² with 4 components passes the first once in two million, but slow play has longer tails."""
+_BESIDE = 0.02
+"""Metres from the axis within which a tip may stay while the gripper turns in the hand."""
+_GONE = 0.15
+"""Share of a take's samples that are elsewhere in stretches, from which on it was no turn on the spot."""
 _WHOLE = 0.85
 """Share of the time in which most orientations follow from which a grip counts as rigid: single bad orientations are no
 slipping."""
@@ -107,7 +111,7 @@ def _tried(
     if not whole:
         part, joint = _held(part, joint, noise)
         used = joint.parts[0].orientations
-    if used.sum() < 6 or _wanders(joint.residuals[0][:, 3:], used):
+    if used.sum() < 6 or _wanders(joint.residuals[0][:, 3:], used) or _only_gripper(joint, allowed):
         return None
     if isinstance(circle, CircleFit):
         # Positions that stray together, or that hardly bend, mislead the circle; poses that explain them about as well
@@ -127,6 +131,19 @@ def _tried(
         joint,
         float(np.sqrt(joint.covariance[0, 0] + joint.covariance[1, 1])),
     )
+
+
+def _only_gripper(joint: Joint, allowed: Mask) -> bool:
+    """Whether the gripper turned about its tip while the part stood still, and travelled at other times.
+
+    A tip that stays beside the axis may belong to a knob; but a knob does not leave for whole stretches of the take.
+    """
+    part = joint.parts[0]
+    arm = joint.motion.starts[0].p0 - joint.motion.center
+    if np.linalg.norm(np.cross(joint.motion.axis, arm)) > _BESIDE:
+        return False
+    gone = allowed & ~part.positions
+    return bool((gone & dense(gone, allowed)).sum() > _GONE * allowed.sum())
 
 
 def _held(part: Part, joint: Joint, noise: float | None) -> tuple[Part, Joint]:

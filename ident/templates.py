@@ -56,7 +56,10 @@ host = "192.168.1.1"
 # port = "/dev/ttyACM0"
 # kind = "bytes"                 # a microcontroller's messages; cts or dsr for a switch on the port's own lines
 
-# [quality]                      # what a good take has
+# [quality]                      # what a good take has, and what no take shows of itself
 # axis_std_deg = 0.42
 # position_std_mm = 2.0
+# distortion_mm = 0.1            # smooth bend of the tracked volume, rms per axis
+# play_mm = 0.15                 # slow play of a firm grip, rms per axis
+# play_deg = 0.1
 """
