@@ -244,12 +244,13 @@ def _about(points: Array, axis: Array, center: Array) -> float:
 
 
 def _on_path(take: Take, pose: Agreement, circle: CircleFit | FitFailure, noise: float | None) -> Mask:
-    """Samples whose position lies on the circle or, where a circle cannot be told, on its short piece; or none."""
+    """Samples whose position lies on the path: that of the poses if it explains as many as that of positions alone."""
+    off = halves(ROTARY, pose.motion, 0, take, pose.residuals)[:, :3]
+    own = np.asarray((off**2).sum(axis=1) <= chi2_quantile(3, GATE) * pose.noise.position**2)
     if not circles(pose.motion, 0, pose.noise):
         # What moves is no path of a point on the axis.
-        off = halves(ROTARY, pose.motion, 0, take, pose.residuals)[:, :3]
-        return np.asarray((off**2).sum(axis=1) <= chi2_quantile(3, GATE) * pose.noise.position**2)
-    if isinstance(circle, CircleFit):
-        return circle.inliers
-    line = fit_line(take.p, noise, 0)
-    return line.inliers if isinstance(line, LineFit) else np.zeros(len(take), dtype=bool)
+        return own
+    found = circle if isinstance(circle, CircleFit) else fit_line(take.p, noise, 0)
+    if not isinstance(found, CircleFit | LineFit) or own.sum() >= _WHOLE * found.inliers.sum():
+        return own
+    return found.inliers
