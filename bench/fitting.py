@@ -275,10 +275,10 @@ def main() -> int:
         "Geometric mean over arcs of 20° to 350° and radii of 0.05 to 0.8 m; failed: more than 6 times the limit.",
         "",
         (
-            "Peers are told 2 mm for an inlier. scikit-image: `ransac` with 100 trials around a 3-D circle as a user "
-            "writes it. scikit-learn: `RANSACRegressor` of a plane, then of a circle in it, with its defaults; and around "
-            "the same 3-D circle as an estimator, with as many trials as scikit-image, and stopping early as it does by "
-            "default."
+            "Peers are told 2 mm for an inlier. scikit-image: `ransac` with 100 trials around a 3-D circle as a "
+            "user writes it. scikit-learn: `RANSACRegressor` of a plane, then of a circle in it, with its defaults; and "
+            "around the same 3-D circle as an estimator, with as many trials as scikit-image, and stopping early as "
+            "it does by default."
         ),
         "",
         *peers_table(runs),

@@ -32,7 +32,7 @@ def finite(value: Any) -> bool:
     if isinstance(value, dict):
         return all(finite(item) for item in value.values())
     if isinstance(value, list):
-        return bool(np.isfinite(np.asarray(value, dtype=float)).all())
+        return all(finite(item) for item in value)
     return not isinstance(value, float) or bool(np.isfinite(value))
 
 
