@@ -276,7 +276,7 @@ def main() -> int:
         "",
         (
             "Peers are told 2 mm for an inlier. scikit-image: `ransac` with 100 trials around a 3-D circle as a "
-            "user writes it. scikit-learn: `RANSACRegressor` of a plane, then of a circle in it, with its defaults; and "
+            "user writes it. scikit-learn: `RANSACRegressor` of a plane, then of a circle in it, by default; and "
             "around the same 3-D circle as an estimator, with as many trials as scikit-image, and stopping early as "
             "it does by default."
         ),
