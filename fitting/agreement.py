@@ -94,7 +94,12 @@ def agree(
     motion = replace(best.motion, starts=(replace(start, q=np.zeros((len(take), 2))),))
     result = optimised(kind, take, motion, best.noise, given, floor, rounds=4, steps=4)
     limit = chi2_quantile(6 - kind.latents, GATE)
-    while orientation_noise is None and shoulder(weighed(result.residuals, result.noise), limit):
+    # A position noise that was given far too small leaves all outside, however wide the gate for orientations.
+    while (
+        orientation_noise is None
+        and result.noise.orientation < _WILD
+        and shoulder(weighed(result.residuals, result.noise), limit)
+    ):
         floor = Noise(WIDER * result.noise.position, WIDER * result.noise.orientation)
         result = optimised(kind, take, result.motion, floor, given, floor, rounds=2, steps=4)
     if result.inliers.sum() < 5:

@@ -82,7 +82,8 @@ def cylindrical_of(joint: Joint, noise: float | None) -> CylindricalFit | FitFai
 
 def _only_slid(joint: Joint, noise: float | None) -> Joint:
     """The same takes as a sliding joint; its line runs through the tracked point, for want of anything better."""
-    mean = joint.parts[0].take.p[joint.parts[0].positions].mean(axis=0)
+    part = max(joint.parts, key=lambda one: np.count_nonzero(one.positions))
+    mean = part.take.p[part.positions].mean(axis=0) if part.positions.any() else part.take.p.mean(axis=0)
     return fit_joint(PRISMATIC, replace(joint.motion, center=mean), list(joint.parts), noise)
 
 
