@@ -1,23 +1,24 @@
-"""Are the claimed covariances true? ``python -m bench.honesty [RUNS] [--only line,circle] [--seed S]``.
+"""Are the claimed covariances true? ``python -m bench.honesty [RUNS] [--drawn] [--only line,circle] [--seed S]``.
 
 Prints the mean normalised squared error of the four axis parameters (4 is right) for each fitter, noise and geometry,
 its standard error, and the share of runs inside the 95 % region. Allowed: 4 ± 10 % for white noise, ± 25 % with 30 %
 outliers, ± 40 % with correlated noise; what is outside by more than two standard errors is marked, and then the exit
-status is 1.
+status is 1. With ``--drawn`` each run has a geometry of its own, drawn at random, and half of them are told the noise.
 """
 
 import argparse
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from fitting import fit_circle, fit_cylindrical, fit_line, fit_rotary, warm_up
 from fitting.noise import chi2_quantile
-from fitting.synthetic import Scene, axis_error, joint_poses
+from fitting.synthetic import POSITION_NOISE, Scene, axis_error, joint_poses
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,14 @@ NOISES = (
     Noise("AR(1) φ = 0.5", 0.0, 0.5, 0.40),
     Noise("AR(1) φ = 0.9", 0.0, 0.9, 0.40),
 )
-FITTERS: dict[str, tuple[Callable[[Scene], Any], tuple[Geometry, ...]]] = {
+Fitter = Callable[[Scene, float | None], Any]
+FITTERS: dict[str, tuple[Fitter, tuple[Geometry, ...]]] = {
     "line": (
-        lambda scene: fit_line(scene.points),
+        lambda scene, noise: fit_line(scene.points, noise),
         (Geometry(0, 0.05, 0.0, 300), Geometry(0, 0.3, 0.0, 300), Geometry(0, 0.3, 0.0, 3000)),
     ),
     "circle": (
-        lambda scene: fit_circle(scene.points),
+        lambda scene, noise: fit_circle(scene.points, noise),
         (
             Geometry(20, 0, 0.3, 1200),
             Geometry(60, 0, 0.3, 300),
@@ -66,7 +68,7 @@ FITTERS: dict[str, tuple[Callable[[Scene], Any], tuple[Geometry, ...]]] = {
         ),
     ),
     "rotary": (
-        lambda scene: fit_rotary(scene.poses),
+        lambda scene, noise: fit_rotary(scene.poses, noise),
         (
             Geometry(20, 0, 0.05, 600),
             Geometry(60, 0, 0.3, 300),
@@ -75,10 +77,38 @@ FITTERS: dict[str, tuple[Callable[[Scene], Any], tuple[Geometry, ...]]] = {
         ),
     ),
     "cylindrical": (
-        lambda scene: fit_cylindrical(scene.poses),
+        lambda scene, noise: fit_cylindrical(scene.poses, noise),
         (Geometry(20, 0.05, 0.05, 600), Geometry(60, 0.1, 0.02, 300), Geometry(60, 0.1, 0.02, 3000)),
     ),
 }
+
+
+DRAWN = (
+    NOISES[0],
+    NOISES[1],
+    Noise("AR(1) φ = 0.3", 0.0, 0.3, 0.40),
+    Noise("AR(1) φ = 0.7", 0.0, 0.7, 0.40),
+    NOISES[3],
+)
+"""Noises for drawn geometries."""
+
+
+def drawn(name: str, rng: np.random.Generator) -> Geometry:
+    """A geometry for a fitter: arcs of 20–350°, radii of 0.05–0.8 m whose bend can be seen, travels of 30–500 mm."""
+    n = int(rng.integers(300, 5000))
+    if name == "line":
+        return Geometry(0.0, float(rng.uniform(0.03, 0.5)), 0.0, n)
+    turn, radius = float(rng.uniform(20.0, 350.0)), float(np.exp(rng.uniform(np.log(0.05), np.log(0.8))))
+    if name == "cylindrical":
+        return Geometry(turn, float(rng.uniform(0.02, 0.15)), 0.25 * radius, n)
+    bend = radius * (1.0 - math.cos(math.radians(min(turn, 180.0) / 2.0)))
+    return Geometry(turn, 0.0, radius, n) if bend * math.sqrt(n) > 0.04 else drawn(name, rng)
+
+
+def _drawn(name: str, seed: int) -> Iterator[Geometry]:
+    rng = np.random.default_rng(seed)
+    while True:
+        yield drawn(name, rng)
 
 
 @dataclass(frozen=True)
@@ -97,11 +127,11 @@ class Cell:
         return not abs(self.mean - 4.0) <= 4.0 * noise.allowed + 2.0 * self.error
 
 
-def measured(fit_one: Callable[[Scene], Any], geometry: Geometry, noise: Noise, runs: int, seed: int) -> Cell:
-    """Fit fresh scenes and compare claim and truth."""
+def measured(fit_one: Fitter, geometries: Iterator[Geometry], noise: Noise, runs: int, seed: int, told: float) -> Cell:
+    """Fit fresh scenes and compare claim and truth; ``told``: share of the runs that are told the noise."""
     squares: list[float] = []
     failed = 0
-    for k in range(runs):
+    for k, geometry in zip(range(runs), geometries, strict=False):
         scene = joint_poses(
             seed + k,
             turn=math.radians(geometry.turn),
@@ -111,7 +141,7 @@ def measured(fit_one: Callable[[Scene], Any], geometry: Geometry, noise: Noise, 
             outliers=noise.outliers,
             phi=noise.phi,
         )
-        fit = fit_one(scene)
+        fit = fit_one(scene, POSITION_NOISE if (k % 10) < 10.0 * told else None)
         if fit:
             squares.append(axis_error(fit, scene)[2])
         else:
@@ -130,24 +160,27 @@ def main() -> int:
     parser.add_argument("--only", default=",".join(FITTERS), help="fitters, separated by commas")
     parser.add_argument("--noise", default="", help="only noises with this in their name")
     parser.add_argument("--seed", type=int, default=20_000_000)
+    parser.add_argument("--drawn", action="store_true", help="geometries drawn at random instead of the fixed ones")
     arguments = parser.parse_args()
     warm_up()
-    chosen = [noise for noise in NOISES if arguments.noise in noise.name]
+    chosen = [noise for noise in (DRAWN if arguments.drawn else NOISES) if arguments.noise in noise.name]
     sys.stdout.write("| fit | movement | " + " | ".join(noise.name for noise in chosen) + " |\n")
     sys.stdout.write("|---|---|" + "---|" * len(chosen) + "\n")
     bad = 0
     for name in arguments.only.split(","):
         fit_one, geometries = FITTERS[name]
-        for geometry in geometries:
+        for geometry in (None,) if arguments.drawn else geometries:
             cells = []
             for noise in chosen:
-                cell = measured(fit_one, geometry, noise, arguments.runs, arguments.seed)
+                movements = _drawn(name, arguments.seed) if geometry is None else repeat(geometry)
+                told = 0.5 if geometry is None else 0.0
+                cell = measured(fit_one, movements, noise, arguments.runs, arguments.seed, told)
                 outside = cell.outside(noise)
                 bad += outside
                 failed = f", {cell.failed} failed" if cell.failed else ""
                 mark = "**" if outside else ""
                 cells.append(f"{mark}{cell.mean:.2f}{mark} ± {cell.error:.2f} ({cell.covered:.1%}{failed})")
-            sys.stdout.write(f"| {name} | {geometry} | " + " | ".join(cells) + " |\n")
+            sys.stdout.write(f"| {name} | {geometry or 'drawn'} | " + " | ".join(cells) + " |\n")
             sys.stdout.flush()
     return 1 if bad else 0
 
