@@ -43,7 +43,8 @@ def as_takes(data: Any, shape: tuple[int, ...], name: str) -> list[Array] | FitF
         if largest > 1e6:
             row = int(np.argmax(np.abs(take).max(axis=tuple(range(1, take.ndim)))))
             return FitFailure(f"Row {row}{where} of {name} has a value above 10⁶. Are the units metres?")
-    return takes
+    # Empty ones among several say nothing.
+    return [take for take in takes if len(take)] or takes[:1]
 
 
 def as_pose_takes(poses: Any) -> list[Array] | FitFailure:
