@@ -40,7 +40,7 @@ whole one may have: χ² with 4 components passes the first once in two million,
 _BESIDE = 0.02
 """Metres from the axis within which a tip may stay while the gripper turns in the hand."""
 _GONE = 0.15
-"""Share of a take's samples that are elsewhere in stretches, from which on it was no turn on the spot."""
+"""Share of a take's samples that are elsewhere in one stretch, from which on it was no turn on the spot."""
 _WHOLE = 0.85
 """Share of the time in which most orientations follow from which a grip counts as rigid: single bad orientations are no
 slipping."""
@@ -143,7 +143,9 @@ def _only_gripper(joint: Joint, allowed: Mask) -> bool:
     if np.linalg.norm(np.cross(joint.motion.axis, arm)) > _BESIDE:
         return False
     gone = allowed & ~part.positions
-    return bool((gone & dense(gone, allowed)).sum() > _GONE * allowed.sum())
+    changes = np.flatnonzero(np.diff(dense(gone, allowed) & allowed, prepend=False, append=False))
+    # Bursts come back soon: only one long stretch is a travel.
+    return bool(len(changes) and np.diff(changes)[::2].max() > _GONE * allowed.sum())
 
 
 def _held(part: Part, joint: Joint, noise: float | None) -> tuple[Part, Joint]:
