@@ -95,8 +95,8 @@ class Listener:
 
     def window(self, start_ticks: int, stop_ticks: int) -> list[Frame]:
         """Frames of a movement; waits for the first one after it."""
-        self.wait(lambda: any(f.mid_exposure_ticks > stop_ticks for f in self.frames.values()))
-        chosen = [f for f in self.frames.values() if start_ticks < f.mid_exposure_ticks < stop_ticks]
+        self.wait(lambda: any(f.mid_exposure_ticks > stop_ticks for f in list(self.frames.values())))
+        chosen = [f for f in list(self.frames.values()) if start_ticks < f.mid_exposure_ticks < stop_ticks]
         return sorted(chosen, key=lambda f: f.number)
 
     def _socket(self, address) -> socket.socket:
