@@ -10,7 +10,7 @@ from fitting.motion import Kind, Motion, Start, Take, settled_coordinates, solve
 from fitting.noise import chi2_quantile
 from fitting.ransac import GATE, QUANTILE, WIDER, shoulder, smallest_noise, spread
 from fitting.result import FitFailure, Mask
-from fitting.se3 import Array
+from fitting.se3 import Array, cross
 from fitting.segments import moving, outvoting_rests
 
 _HYPOTHESES = 150
@@ -216,7 +216,7 @@ def _hypotheses(
     move -= (move * axes).sum(axis=1, keepdims=True) * axes
     # cot(φ/2) = (1 + cos φ)/sin φ, with 1 + 2·cos φ the trace.
     cotangent = (1.0 + np.trace(E, axis1=1, axis2=2)) / sine
-    centers = take.p[i] + 0.5 * (move + cotangent[:, None] * np.cross(axes, move))
+    centers = take.p[i] + 0.5 * (move + cotangent[:, None] * cross(axes, move))
     near = np.linalg.norm(centers - take.p[i], axis=1) < _FARTHEST
     axes, centers, i = axes[near], centers[near], i[near]
     if kind.slides:

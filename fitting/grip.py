@@ -20,7 +20,7 @@ from fitting.noise import chi2_quantile, correlation_time
 from fitting.onset import unseen_turns
 from fitting.ransac import GATE
 from fitting.result import FitFailure, Mask
-from fitting.se3 import Array
+from fitting.se3 import Array, cross
 from fitting.segments import dense
 
 _WANDERS = 8.0
@@ -140,7 +140,7 @@ def _only_gripper(joint: Joint, allowed: Mask) -> bool:
     """
     part = joint.parts[0]
     arm = joint.motion.starts[0].p0 - joint.motion.center
-    if np.linalg.norm(np.cross(joint.motion.axis, arm)) > _BESIDE:
+    if np.linalg.norm(cross(joint.motion.axis, arm)) > _BESIDE:
         return False
     gone = allowed & ~part.positions
     changes = np.flatnonzero(np.diff(dense(gone, allowed) & allowed, prepend=False, append=False))

@@ -11,7 +11,7 @@ from fitting.motion import FARTHEST, ROTARY, Kind, Motion, Solution, Start, Take
 from fitting.noise import chi2_quantile
 from fitting.ransac import GATE
 from fitting.result import Mask
-from fitting.se3 import Array, complete_axis
+from fitting.se3 import Array, complete_axis, cross
 from fitting.segments import dense, suspects
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _with_strayed(motion: Motion, parts: list[Part]) -> tuple[Motion, list[Part]
         arm, arms = start.p0 - motion.center, part.take.p - motion.center
         rises = (arms - arm) @ motion.axis
         radius = np.linalg.norm(arm - (arm @ motion.axis) * motion.axis)
-        off = np.linalg.norm(np.cross(motion.axis, arms), axis=1) - radius
+        off = np.linalg.norm(cross(motion.axis, arms), axis=1) - radius
         gate = np.sqrt(chi2_quantile(1, GATE)) * part.noise.position
         strayed = (np.abs(off) <= gate) & (np.abs(rises) < _FAR) & ~part.positions
         if strayed.sum() >= _FEW * part.positions.sum():
@@ -193,7 +193,7 @@ def _rescored(kind: Kind, solution: Solution, k: int, part: Part, allowed: Mask,
 
 def circles(motion: Motion, k: int, noise: Noise) -> bool:
     """Whether the position of a take is far enough from the axis to say something without its orientation."""
-    return bool(np.linalg.norm(np.cross(motion.axis, motion.starts[k].p0 - motion.center)) > _AWAY * noise.position)
+    return bool(np.linalg.norm(cross(motion.axis, motion.starts[k].p0 - motion.center)) > _AWAY * noise.position)
 
 
 def halves(kind: Kind, motion: Motion, k: int, take: Take, residuals: Array) -> Array:
@@ -201,7 +201,7 @@ def halves(kind: Kind, motion: Motion, k: int, take: Take, residuals: Array) -> 
     if kind != ROTARY:
         return np.full((len(take), 6), np.inf)
     axis, arm, arms = motion.axis, motion.starts[k].p0 - motion.center, take.p - motion.center
-    rises, radius = (arms - arm) @ axis, np.linalg.norm(np.cross(axis, arm))
+    rises, radius = (arms - arm) @ axis, np.linalg.norm(cross(axis, arm))
     outward = arms - (arms @ axis)[:, None] * axis
     far = np.maximum(np.linalg.norm(outward, axis=1), 1e-12)
     off = outward * (1.0 - radius / far)[:, None] + rises[:, None] * axis

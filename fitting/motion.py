@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fitting.columns import PITCH, PLACE, SHIFT, TILT, TURN
 from fitting.result import Mask
-from fitting.se3 import Array
+from fitting.se3 import Array, cross
 
 FARTHEST = 1.0
 """Metres: what is known of an axis about which nothing turns, namely that it is within reach."""
@@ -99,7 +99,7 @@ def measured(kind: Kind, take: Take, axis: Array, center: Array, R0: Array, p0: 
     arm, arms = p0 - center, take.p - center
     if kind.turns and by == "position":
         x = arm - (arm @ axis) * axis
-        y = np.cross(axis, x)
+        y = cross(axis, x)
         q[:, 0] = np.arctan2(arms @ y, arms @ x)
     elif kind.turns:
         E = take.R @ R0.T

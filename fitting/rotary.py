@@ -10,7 +10,7 @@ from fitting.grip import Gripped, gripped
 from fitting.joint import Joint, absent, coordinates, fit_joint, turned
 from fitting.motion import ROTARY, Motion, Start, Take
 from fitting.result import AxisFit, FitFailure, frozen
-from fitting.se3 import Array
+from fitting.se3 import Array, cross
 
 if TYPE_CHECKING:
     from fitting.uncertainty import Response
@@ -202,7 +202,7 @@ def _from_circle(one: Gripped, joint: Joint, poses: Array) -> RotaryFit | FitFai
 
 def _in_basis(joint: Joint, basis: Array) -> tuple["Response", ...]:
     """Responses for tilt and shift along another basis of nearly the same axis, which may be reversed."""
-    sign = 1.0 if joint.motion.axis @ np.cross(basis[0], basis[1]) > 0.0 else -1.0
+    sign = 1.0 if joint.motion.axis @ cross(basis[0], basis[1]) > 0.0 else -1.0
     change = np.kron(np.diag([sign, 1.0]), basis @ joint.basis.T)
     # Path and axis point the other way about a reversed axis.
     channels = np.array([1.0, sign, sign, 1.0, sign])[:, None]

@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 _TINY_ANGLE = 1e-7
 """Below this angle (rad) the series of sin and cos are exact to double precision."""
 
+_NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
+
 
 def frame(rotation: ArrayLike | None = None, translation: ArrayLike | None = None) -> Array:
     """Build a frame (..., 4, 4) from a rotation (..., 3, 3) and a translation (..., 3) in metres."""
@@ -39,6 +41,12 @@ def transform(child2parent: ArrayLike, points: ArrayLike) -> Array:
     f = np.asarray(child2parent, dtype=float)
     p = np.asarray(points, dtype=float)
     return np.asarray(np.einsum("...ij,...j->...i", f[..., :3, :3], p) + f[..., :3, 3])
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Vector product of vectors (…, 3); for few of them several times as fast as NumPy's."""
+    product: Array = a[..., _NEXT] * b[..., _AFTER] - a[..., _AFTER] * b[..., _NEXT]
+    return product
 
 
 def skew(v: ArrayLike) -> Array:
@@ -150,7 +158,7 @@ def complete_axis(axis: ArrayLike, x_hint: ArrayLike | None = None) -> Array:
     if length < 1e-9 * max(1.0, float(np.linalg.norm(hint))):
         return complete_axis(z)
     x = x / length
-    return np.stack([x, np.cross(z, x), z], axis=-1)
+    return np.stack([x, cross(z, x), z], axis=-1)
 
 
 def _left_jacobian(w: NDArray[Any]) -> Array:

@@ -9,7 +9,7 @@ from fitting.dense import completed, inverted
 from fitting.motion import FARTHEST, Kind, Solution, Take
 from fitting.motion_kernels import linearised
 from fitting.result import Mask
-from fitting.se3 import Array
+from fitting.se3 import Array, cross
 from fitting.spectrum import Scores, blocks_of, spread_and_power
 
 _POOLED = np.delete(np.eye(6), 4, axis=0)
@@ -107,7 +107,7 @@ def _units(solution: Solution, k: int, wp: Array, wo: Array) -> Array:
     """Weights (5,) per metre and radian of the channels in which errors are stated."""
     axis = solution.motion.axis
     arm = solution.motion.starts[k].p0 - solution.motion.center
-    path = float(np.linalg.norm(np.cross(axis, arm)))
+    path = float(np.linalg.norm(cross(axis, arm)))
     place, turn = float(np.sqrt(wp.max(initial=0.0))), float(np.sqrt(wo.max(initial=0.0)))
     whole = np.hypot(place * path, turn)
     return np.array([place, place * turn / whole if whole > 0.0 else 0.0, place, turn, turn])
