@@ -163,7 +163,7 @@ def refuse_holds(
     if n < limits.min_orientations:
         return CalibrationFailure(
             "too-few",
-            f"Only {n} held orientations, {limits.min_orientations} are needed. "
+            f"{limits.min_orientations} held orientations are needed; there {'is' if n == 1 else 'are'} {n}. "
             "Turn the gripper so that each of its sides points down once, and hold still for a second "
             "each time.",
         )

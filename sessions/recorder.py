@@ -28,7 +28,7 @@ GIB = 1 << 30
 class RecorderConfig:
     """Limits of a recorder; the defaults suit a workstation."""
 
-    flush_s: float = 0.25
+    flush_s: float = 0.15
     """Longest time (real seconds) that something handed over waits before it is in the file."""
     part_bytes: int = 4 * GIB
     """A file that grew to this size is finished and the session goes on in the next part."""
