@@ -1,10 +1,16 @@
 """Several circles about one axis: takes of one hinge held at different places, from positions alone."""
 
+import math
+
 import numpy as np
 
 from fitting.circle import CircleFit
 from fitting.result import FitFailure, frozen
 from fitting.se3 import Array, complete_axis
+
+_DAMPING = 1e-12
+_STEEPEST = 0.35
+"""Radians. An axis less certain than this says nothing."""
 
 
 def fit_coaxial(fits: "list[CircleFit | FitFailure]", takes: list[Array]) -> CircleFit | FitFailure:
@@ -15,6 +21,8 @@ def fit_coaxial(fits: "list[CircleFit | FitFailure]", takes: list[Array]) -> Cir
     good = [(fit, take) for fit, take in zip(fits, takes, strict=True) if isinstance(fit, CircleFit)]
     if not good:
         return fits[0]
+    from fitting.dense import inverted
+
     best = min((fit for fit, _ in good), key=lambda fit: fit.axis_std)
     axis, center = best.axis, best.center
     covariance = np.eye(4)
@@ -26,13 +34,15 @@ def fit_coaxial(fits: "list[CircleFit | FitFailure]", takes: list[Array]) -> Cir
             weight = 1.0 / _effective_variance(fit)
             matrix += weight * J.T @ J
             right += weight * J.T @ e
-        covariance = np.asarray(np.linalg.inv(matrix), dtype=float)
+        covariance = inverted(matrix, _DAMPING)
         step = covariance @ right
         axis = axis + frame[:, :2] @ step[:2]
         axis = axis / np.linalg.norm(axis)
         center = center + frame[:, :2] @ step[2:]
         if np.abs(step).max() < 1e-12:
             break
+    if not math.sqrt(max(covariance[0, 0] + covariance[1, 1], 0.0)) < _STEEPEST:
+        return FitFailure("The takes together do not show one axis. Turn the joint further in each of them.")
     frame = complete_axis(axis)
     most, most_take = max(good, key=lambda pair: int(pair[0].inliers.sum()))
     height = float(((most_take[most.inliers] - center) @ axis).mean())

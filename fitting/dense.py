@@ -7,6 +7,7 @@ import numpy as np
 from fitting.compiled import compiled, summed
 from fitting.se3 import Array
 
+_LEAST_PIVOT = 1e-7
 _EIGHTH = math.tan(math.pi / 8.0)
 
 
@@ -34,7 +35,11 @@ def factor(matrix: Array, damping: float) -> tuple[Array, Array]:
             total = 1.0 + damping if i == j else matrix[i, j] * scale[i] * scale[j]
             for k in range(j):
                 total -= lower[i, k] * lower[j, k]
-            lower[i, j] = math.sqrt(max(total, 1e-14)) if i == j else total / lower[j, j]
+            if i == j:
+                lower[i, i] = math.sqrt(total) if total > _LEAST_PIVOT**2 else _LEAST_PIVOT
+            else:
+                # Where rounding alone is left, nothing follows for the others: each such row would multiply the last.
+                lower[i, j] = total / lower[j, j] if lower[j, j] > _LEAST_PIVOT else 0.0
     return lower, scale
 
 

@@ -63,6 +63,8 @@ def fit_free(
     inliers = _near(features)
     coordinate = np.zeros(len(samples))
     for _ in range(3):
+        if inliers.sum() < _LEAST // 2:
+            return _scattered(inliers)
         coordinate = _principal(features, inliers)
         if np.ptp(coordinate[inliers]) <= 1e-9:
             return FitFailure("The poses do not move. Move the joint further.")
@@ -70,10 +72,10 @@ def fit_free(
         residuals = features - path.at(coordinate)
         sigma = noise or max(float(np.sqrt(np.median((residuals[inliers] ** 2).sum(axis=1)) / 4.35)), 1e-9)
         before, inliers = inliers, (residuals**2).sum(axis=1) <= sigma**2 * chi2_quantile(5, GATE)
-        if inliers.sum() < _LEAST // 2:
-            return FitFailure(f"Only {int(inliers.sum())} of {len(samples)} poses lie on one smooth path.")
         if np.array_equal(before, inliers):
             break
+    if inliers.sum() < _LEAST // 2:
+        return _scattered(inliers)
     return FreeFit(
         inliers=frozen(inliers, bool),
         rms=float(np.sqrt((residuals[inliers, :3] ** 2).mean())),
@@ -84,6 +86,10 @@ def fit_free(
         deviation=frozen(path.deviation),
         coordinates=frozen(coordinate),
     )
+
+
+def _scattered(inliers: Mask) -> FitFailure:
+    return FitFailure(f"Only {int(inliers.sum())} of {len(inliers)} poses lie on one smooth path.")
 
 
 @dataclass(frozen=True)

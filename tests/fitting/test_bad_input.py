@@ -189,6 +189,33 @@ def test_strange_input(seed: int) -> None:
     assert isinstance(choice.reason, str)
 
 
+def test_poses_of_which_none_is_near_the_median() -> None:
+    """Three places, each off along another axis: the median of each coordinate is that of the two other places."""
+    found = fitting.fit_free(frame(translation=0.3 * np.repeat(np.eye(3), 10, axis=0)))
+    assert found == FitFailure("Only 0 of 30 poses lie on one smooth path.")
+
+
+def test_takes_of_two_places_that_show_no_axis() -> None:
+    """Rounding makes six different samples of them, and a circle through both places; it says nothing of its axis."""
+    places = np.ones((20, 3))
+    places[:, 0] += 1e-9
+    places[:, 1] += np.array([0, 1, 2, 3, 4]).repeat(4) * 2.0**-52
+    places[18] = 1.0001
+    failure = fitting.fit_circle([places, np.zeros((5, 3))])
+    assert failure == FitFailure("The takes together do not show one axis. Turn the joint further in each of them.")
+
+
+def test_information_that_rounding_made_impossible() -> None:
+    """Differences of large sums can be correlated by more than one; a screw of three such takes overflowed."""
+    from fitting.dense import inverted
+
+    for size in (2, 5, 8):
+        for beyond in (1e-12, 1e-9, 1e-6, 1e-3):
+            matrix = np.full((size, size), 1.0 + beyond)
+            matrix[np.arange(size), np.arange(size)] = 1.0
+            assert np.abs(inverted(matrix, 1e-10)).max() < 1e30
+
+
 @pytest.mark.parametrize("share", [0.1, 0.3])
 def test_a_place_that_the_tracker_repeats_counts_once(share: float) -> None:
     """Digit for digit the same place while the hand goes on: 300 copies of one measurement are one measurement."""
