@@ -1,6 +1,5 @@
 """Which poses of a take agree with one movement, and how noisy their positions and orientations are."""
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -123,6 +122,8 @@ def optimised(
     steps: int,
 ) -> Agreement:
     """Refit on who agrees, estimate the noise, and ask again who agrees, until that no longer changes."""
+    from fitting.agreement_kernels import noise_of_agreeing
+
     inliers = np.ones(len(take), dtype=bool)
     residuals = np.zeros((len(take), 6))
     limit = chi2_quantile(6 - kind.latents, GATE)
@@ -134,21 +135,18 @@ def optimised(
         # Samples outside get their coordinates too: they may come back.
         q, residuals = settled_coordinates(kind, motion, take, noise.position**-2, noise.orientation**-2)
         motion = replace(motion, starts=(replace(motion.starts[0], q=q),))
-        before = inliers
-        p_squares, o_squares = (residuals[:, :3] ** 2).sum(axis=1), (residuals[:, 3:] ** 2).sum(axis=1)
-        for _ in range(4):
-            squares = p_squares / noise.position**2 + o_squares / noise.orientation**2
-            inliers = squares <= limit
-            if inliers.sum() < 5:
-                inliers = squares <= np.partition(squares, int(0.4 * len(squares)))[int(0.4 * len(squares))]
-            updated = estimated(kind, motion, p_squares[inliers], o_squares[inliers], noise, given, floor)
-            steady = (
-                abs(updated.position - noise.position) < 0.01 * noise.position
-                and abs(updated.orientation - noise.orientation) < 0.01 * noise.orientation
+        before, inliers = inliers, np.empty(len(take), dtype=bool)
+        noise = Noise(
+            *noise_of_agreeing(
+                residuals,
+                (noise.position, noise.orientation),
+                (given[0] or 0.0, given[1] or 0.0),
+                (floor.position, floor.orientation),
+                limit,
+                (kind.latents, kind.turns, _reach(motion)),
+                inliers,
             )
-            noise = updated
-            if steady:
-                break
+        )
         if turn and np.array_equal(before, inliers):
             break
     return Agreement(motion, residuals, noise, inliers)
@@ -163,41 +161,16 @@ def weighed(residuals: Array, noise: Noise) -> Array:
 
 
 def freedoms(kind: Kind, motion: Motion, noise: Noise) -> tuple[float, float]:
-    """Residual components of a sample that are left for the position and for the orientation.
+    """Residual components of a sample that are left for the position and for the orientation."""
+    from fitting.agreement_kernels import shared_freedoms
 
-    What θ explains is shared between the two by how much each knows about it.
-    """
-    if not kind.turns:
-        return 3.0 - kind.latents, 3.0
+    return shared_freedoms(kind.latents, kind.turns, _reach(motion), noise.position, noise.orientation)
+
+
+def _reach(motion: Motion) -> float:
+    """Square (m²) of what a position moves for a radian, in the first take."""
     arm = motion.starts[0].p0 - motion.center
-    square = float(arm @ arm - (arm @ motion.axis) ** 2) + motion.pitch**2
-    from_orientation = 1.0 / (1.0 + square * noise.orientation**2 / noise.position**2)
-    return 3.0 - kind.latents + from_orientation, 3.0 - from_orientation
-
-
-def estimated(
-    kind: Kind,
-    motion: Motion,
-    p_squares: Array,
-    o_squares: Array,
-    noise: Noise,
-    given: tuple[float | None, float | None],
-    floor: Noise,
-) -> Noise:
-    """Noise from the medians of the inliers' squared residuals, position (m²) and orientation (rad²), reordered."""
-    from fitting.order import median
-
-    p_free, o_free = freedoms(kind, motion, noise)
-    p_square, o_square = median(p_squares) / _median(p_free), median(o_squares) / _median(o_free)
-    return Noise(
-        given[0] or max(math.sqrt(p_square), floor.position),
-        given[1] or max(math.sqrt(o_square), floor.orientation),
-    )
-
-
-def _median(freedom: float) -> float:
-    """Median of χ² with a broken number of components (Wilson and Hilferty)."""
-    return freedom * (1.0 - 2.0 / (9.0 * freedom)) ** 3
+    return float(arm @ arm - (arm @ motion.axis) ** 2) + motion.pitch**2
 
 
 def _hypotheses(

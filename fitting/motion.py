@@ -6,6 +6,8 @@ at which each starts is its own, so different grips of one joint add up.
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +28,7 @@ class Kind:
     slides: bool
     screw: bool = False
 
-    @property
+    @cached_property
     def latents(self) -> int:
         """Coordinates that each sample has of its own."""
         return int(self.turns) + int(self.slides)
@@ -125,7 +127,7 @@ def solve(
     """
     from fitting.motion_solver import solve_takes
 
-    offsets = np.cumsum([0, *map(len, takes)])
+    offsets = np.array([0, *accumulate(map(len, takes))])
     starts = motion.starts
     R, p = _joined([take.R for take in takes]), _joined([take.p for take in takes])
     axis, center, pitch, R0, p0, q, residuals = solve_takes(
@@ -141,13 +143,15 @@ def solve(
         _joined(wp),
         _joined(wo),
         kind.turns,
-        np.full(len(p), kind.slides) if strayed is None or kind.slides else np.concatenate(strayed),
+        np.full(len(p), kind.slides) if strayed is None or kind.slides else _joined(strayed),
         kind.shared,
         kind.own,
         p.mean(axis=0),
         FARTHEST,
         steps,
     )
+    if len(takes) == 1:
+        return Solution(Motion(axis, center, (Start(R0[0], p0[0], q),), pitch), (residuals,))
     pieces = [slice(offsets[k], offsets[k + 1]) for k in range(len(takes))]
     moved = tuple(Start(R0[k], p0[k], q[piece]) for k, piece in enumerate(pieces))
     return Solution(Motion(axis, center, moved, pitch), tuple(residuals[piece] for piece in pieces))
@@ -182,5 +186,5 @@ def _own(array: Array) -> Array:
     return np.array(array, dtype=float)
 
 
-def _joined(arrays: list[Array]) -> Array:
+def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
