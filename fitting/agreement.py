@@ -10,13 +10,10 @@ from fitting.noise import chi2_quantile
 from fitting.ransac import GATE, QUANTILE, WIDER, shoulder, smallest_noise, spread
 from fitting.result import FitFailure, Mask
 from fitting.se3 import Array, cross
-from fitting.segments import moving, outvoting_rests
 
 _HYPOTHESES = 150
 _SUBSET = 200
 _KEPT = 3
-_LEVER = 0.1
-"""Metres: turns are compared with moves as if seen at the end of such a lever."""
 _WILD = 0.2
 """Radians of orientation noise that no tracker has."""
 _FARTHEST = 5.0
@@ -43,20 +40,6 @@ class Agreement:
     inliers: Mask
 
 
-def moving_poses(take: Take) -> Mask:
-    """Samples outside of long pauses, of the position or of the orientation."""
-    return moving(_moves(take))
-
-
-def resting_poses(take: Take) -> Mask:
-    """Samples of rests that are longer than all of the movement."""
-    return outvoting_rests(_moves(take))
-
-
-def _moves(take: Take) -> Array:
-    return np.concatenate([take.p.T, _LEVER * take.R[:, :, 0].T, _LEVER * take.R[:, :, 1].T])
-
-
 def agree(
     kind: Kind,
     take: Take,
@@ -67,7 +50,7 @@ def agree(
     """Find the movement with which the most poses agree. A noise level that is given is kept."""
     from fitting.motion_kernels import hypothesis_scores
 
-    pool = np.flatnonzero(moving_poses(take))
+    pool = np.flatnonzero(take.moving)
     subset = pool[spread(rng, len(pool), _SUBSET)]
     axes, centers, chosen = _hypotheses(kind, take, pool, rng)
     if len(axes) == 0:
@@ -77,14 +60,13 @@ def agree(
     floor = Noise(smallest_noise(take.p), SMALLEST_TURN)
     p_value = np.partition(positions, rank, axis=1)[:, rank] / chi2_quantile(1 if kind.slides else 2, QUANTILE)
     o_value = np.partition(swings, rank, axis=1)[:, rank] / chi2_quantile(2, QUANTILE)
-    p_scale = np.maximum(np.sqrt(p_value), floor.position) if position_noise is None else position_noise
-    o_scale = np.maximum(np.sqrt(o_value), floor.orientation) if orientation_noise is None else orientation_noise
+    p_scale, o_scale = np.maximum(np.sqrt(p_value), floor.position), np.maximum(np.sqrt(o_value), floor.orientation)
     score = np.log(np.maximum(p_value, floor.position**2)) + np.log(np.maximum(o_value, floor.orientation**2))
     small = Take(take.R[subset], take.p[subset])
     given = (position_noise, orientation_noise)
     found = []
     for j in np.argsort(score, kind="stable")[:_KEPT]:
-        noise = Noise(float(np.broadcast_to(p_scale, len(axes))[j]), float(np.broadcast_to(o_scale, len(axes))[j]))
+        noise = Noise(position_noise or float(p_scale[j]), orientation_noise or float(o_scale[j]))
         R0, p0 = take.R[chosen[j]], take.p[chosen[j]]
         motion = Motion(axes[j], centers[j], (Start(R0, p0, np.zeros((len(small), 2))),))
         found.append(optimised(kind, small, motion, noise, given, floor, rounds=1, steps=3))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from fitting import checks
-from fitting.agreement import Agreement, agree, moving_poses
+from fitting.agreement import Agreement, agree
 from fitting.joint import Joint, Part, absent, coordinates, fit_joint, turned
 from fitting.motion import CYLINDRICAL, PRISMATIC, Kind, Start, Take
 from fitting.result import AxisFit, FitFailure, frozen
@@ -117,7 +117,7 @@ def _agreed(kind: Kind, take: Take, noise: float | None, rng: np.random.Generato
     one = agree(kind, take, noise, rng)
     if isinstance(one, FitFailure):
         return one
-    inliers = one.inliers & moving_poses(take)
+    inliers = one.inliers & take.moving
     if inliers.sum() < max(_LEAST, 0.25 * len(take)):
         return FitFailure(f"Only {int(inliers.sum())} of {len(take)} poses agree with {what}. Record the take again.")
     return replace(one, inliers=inliers)

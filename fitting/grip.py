@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from fitting.agreement import Agreement, Noise, agree, moving_poses
+from fitting.agreement import Agreement, Noise, agree
 from fitting.circle import CircleFit, fit_circle
 from fitting.joint import Joint, Part, circles, fit_joint, halves
 from fitting.line import LineFit, fit_line
@@ -68,7 +68,7 @@ class Gripped:
 def gripped(take: Take, noise: float | None, rng: np.random.Generator) -> Gripped | FitFailure:
     """Judge one take of a rotary joint."""
     circle = fit_circle(take.p, noise, rng)
-    allowed = moving_poses(take)
+    allowed = take.moving
     pose = agree(ROTARY, take, noise, rng)
     if isinstance(pose, FitFailure):
         return _loose(take, circle, None) or pose

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fitting.agreement import Noise, freedoms, moving_poses, weighed
+from fitting.agreement import Noise, freedoms, weighed
 from fitting.motion import FARTHEST, ROTARY, Kind, Motion, Solution, Start, Take, measured, solve
 from fitting.noise import chi2_quantile
 from fitting.ransac import GATE
@@ -155,7 +155,7 @@ def _with_strayed(motion: Motion, parts: list[Part]) -> tuple[Motion, list[Part]
         strayed = (np.abs(off) <= gate) & (np.abs(rises) < _FAR) & ~part.positions
         if strayed.sum() >= _FEW * part.positions.sum():
             # What drifts along the axis and off it as well passes the gate on its way.
-            strayed &= moving_poses(part.take) & dense(strayed, ~part.positions, share=_PURE)
+            strayed &= part.take.moving & dense(strayed, ~part.positions, share=_PURE)
             strayed &= ~suspects(off[None], part.positions | strayed, part.noise.position)
         if strayed.sum() < _FEW * part.positions.sum() or not circles(motion, k, part.noise):
             strayed[:] = False

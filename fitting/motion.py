@@ -15,9 +15,13 @@ from numpy.typing import NDArray
 from fitting.columns import PITCH, PLACE, SHIFT, TILT, TURN
 from fitting.result import Mask
 from fitting.se3 import Array, cross
+from fitting.segments import moving
 
 FARTHEST = 1.0
 """Metres: what is known of an axis about which nothing turns, namely that it is within reach."""
+
+_LEVER = 0.1
+"""Metres: turns are compared with moves as if seen at the end of such a lever."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,16 @@ class Take:
 
     def __len__(self) -> int:
         return len(self.p)
+
+    @property
+    def moves(self) -> Array:
+        """Columns (9, n) in metres that change wherever a pose does: position, and two ends of a lever."""
+        return np.concatenate([self.p.T, _LEVER * self.R[:, :, 0].T, _LEVER * self.R[:, :, 1].T])
+
+    @cached_property
+    def moving(self) -> Mask:
+        """Samples (n,) outside of long pauses, of the position or of the orientation."""
+        return moving(self.moves)
 
 
 @dataclass(frozen=True)

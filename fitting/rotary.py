@@ -203,7 +203,9 @@ def _from_circle(one: Gripped, joint: Joint, poses: Array) -> RotaryFit | FitFai
 def _in_basis(joint: Joint, basis: Array) -> tuple["Response", ...]:
     """Responses for tilt and shift along another basis of nearly the same axis, which may be reversed."""
     sign = 1.0 if joint.motion.axis @ cross(basis[0], basis[1]) > 0.0 else -1.0
-    change = np.kron(np.diag([sign, 1.0]), basis @ joint.basis.T)
+    change = np.zeros((4, 4))
+    change[2:, 2:] = basis @ joint.basis.T
+    change[:2, :2] = sign * change[2:, 2:]
     # Path and axis point the other way about a reversed axis.
     channels = np.array([1.0, sign, sign, 1.0, sign])[:, None]
     return tuple(replace(one, gain=frozen(channels * (one.gain @ change.T))) for one in joint.responses)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fitting import checks
-from fitting.agreement import SMALLEST_TURN, Noise, resting_poses
+from fitting.agreement import SMALLEST_TURN, Noise
 from fitting.cylinder import cylindrical_of, fitted_joint
 from fitting.explained import explained
 from fitting.motion import (
@@ -27,6 +27,7 @@ from fitting.rigid import fit_rigid
 from fitting.rotary import fit_rotary
 from fitting.screw import screw_of
 from fitting.se3 import Array, rotation_log
+from fitting.segments import outvoting_rests
 
 _RIGID = Kind(turns=False, slides=False)
 _KINDS = {"rigid": _RIGID, "prismatic": PRISMATIC, "rotary": ROTARY, "screw": SCREW, "cylindrical": CYLINDRICAL}
@@ -124,7 +125,7 @@ def select(
         return checked
     generator = checks.generator(rng)
     # Where the joint rests, every type explains as much as the rigid one: only the movement tells.
-    moving = [~resting_poses(Take.of(take)) for take in checked]
+    moving = [~outvoting_rests(Take.of(take).moves) for take in checked]
     checked = [take[mask] for take, mask in zip(checked, moving, strict=True)]
     takes = [Take.of(take) for take in checked]
     turns = orientations_measured(takes)

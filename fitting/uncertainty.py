@@ -66,13 +66,13 @@ def uncertainty(
     total = prior.copy()
     reduced = []
     for scores in pieces:
-        H = scores.information.sum(axis=0)
-        own_inverse = inverted(np.ascontiguousarray(H[np.ix_(own, own)]), _DAMPING)
-        back = own_inverse @ H[np.ix_(own, shared)]
+        H = scores.information.sum(axis=0)[own]
+        own_inverse = inverted(np.ascontiguousarray(H[:, own]), _DAMPING)
+        back = own_inverse @ H[:, shared]
         change = np.zeros((SIZE, size + len(own)))
-        change[shared, np.arange(size)] = 1.0
-        change[np.ix_(own, np.arange(size))] = -back
-        change[own, size + np.arange(len(own))] = 1.0
+        change[shared, range(size)] = 1.0
+        change[own, :size] = -back
+        change[own, range(size, size + len(own))] = 1.0
         rows = scores.rows @ change
         information = change.T @ scores.information @ change
         total += information.sum(axis=0)[:size, :size]
