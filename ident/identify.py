@@ -171,8 +171,8 @@ def solve_node(
 
 
 def _tip_doubt(state: State) -> Array | None:
-    """Covariance (3, 3) of the calibrated tip in its own frame, m²; None where it was not calibrated."""
-    if state.calibration is None:
+    """Covariance (3, 3) of the calibrated tip in its own frame, m²; None where it was not calibrated or not stated."""
+    if state.calibration is None or "covariance" not in state.calibration:
         return None
     rotation = np.array(state.calibration["rotation"])
     return np.asarray(rotation.T @ np.array(state.calibration["covariance"])[:3, :3] @ rotation)

@@ -38,8 +38,8 @@ class Evidence:
     grip: str = ""
     """``rigid``, ``partly`` or ``loose``, where the fit can tell."""
     takes: int = 1
-    responses: "tuple[Response, ...]" = field(default=(), repr=False)
-    """Of a fresh fit, what unseen errors do to it ; not kept in model files."""
+    responses: "tuple[Response, ...]" = field(default=(), repr=False, compare=False)
+    """Of a fresh fit, what unseen errors do to it; not kept in model files."""
     measured_at: Mapping[str, float] = field(default_factory=dict)
     """Coordinates of the ancestors while this was measured. Where known, an ancestor's error does not move
     this frame at that configuration, because it was measured there directly."""

@@ -268,5 +268,6 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b)
     if isinstance(a, Node | Evidence):
-        return type(a) is type(b) and all(_same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+        compared = [f.name for f in fields(a) if f.compare]
+        return type(a) is type(b) and all(_same(getattr(a, name), getattr(b, name)) for name in compared)
     return bool(a == b)
