@@ -47,7 +47,10 @@ async def operate(runner: Runner, moved: "queue.SimpleQueue[ev.Event]", press: P
         presses[node] += runner.state.phase is not before
 
     def asked() -> bool:
-        return settled(runner.state) or runner.state.phase is Phase.RECORDING
+        state = runner.state
+        # A rig that a busy machine starves is checked again.
+        complained = state.phase is Phase.CHECK and bool(state.problems)
+        return settled(state) or complained or state.phase is Phase.RECORDING
 
     while runner.state.phase is not Phase.FINISHED:
         await until(lambda: runner.failed or asked(), PATIENCE_S)
@@ -56,6 +59,9 @@ async def operate(runner: Runner, moved: "queue.SimpleQueue[ev.Event]", press: P
         if state.phase is Phase.REVIEW:
             await answer(save, "save")
             await until(lambda: runner.failed or runner.state.phase is Phase.FINISHED, PATIENCE_S)
+        elif state.phase is Phase.CHECK:
+            await press()
+            await until(lambda checked=state: runner.failed or runner.state is not checked, PATIENCE_S)
         elif state.target is not None:
             if state.phase is Phase.RECORDING:
                 await until(lambda: runner.failed or not moved.empty(), PATIENCE_S)
