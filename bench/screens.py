@@ -37,7 +37,7 @@ async def main(target: Path) -> None:
             with shell.opened(m, plan) as app:
                 async with app.run_test(size=(92, 26)) as pilot:
                     while m.runner.state.phase is not Phase.FINISHED:
-                        await _until(lambda: _asks(m.runner.state) or _in_hinge_take(m.runner.state))
+                        await _until(lambda: _is_up_to_us(m.runner.state))
                         if _in_hinge_take(m.runner.state):
                             await _until(lambda: _samples(shell) > SAMPLES or not _in_hinge_take(m.runner.state))
                             await asyncio.sleep(1.0)
@@ -51,6 +51,10 @@ async def main(target: Path) -> None:
                             await pilot.press("enter")
                             await _until(lambda before=before: m.runner.state is not before)
         shutil.copy(folder / "door.png", target / "door.png")
+
+
+def _is_up_to_us(state: State) -> bool:
+    return state.phase is Phase.FINISHED or _asks(state) or _in_hinge_take(state)
 
 
 def _asks(state: State) -> bool:

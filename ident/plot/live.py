@@ -90,6 +90,7 @@ def _lines(ax: Any, t: Array, values: Array, names: tuple[str, ...]) -> None:
 def _finish(ax: Any, snapshot: Snapshot, label: str) -> None:
     latest = max([*snapshot.t[-1:], *snapshot.wrench_t[-1:], 1.0])
     ax.set_xlim(0.0, math.ceil(float(latest) * 2.0) / 2.0)
+    ax.margins(y=0.14)  # room for the words of the marks
     ax.set_ylabel(label, fontsize=8, color=_SOFT)
     ax.tick_params(labelsize=7, colors=_SOFT)
     ax.grid(visible=True, color="#e3e6ea", linewidth=0.6)
