@@ -130,15 +130,19 @@ class LivePlot:
         except OSError:
             pass  # It has closed its end already.
         try:
-            child.wait(self._goodbye_s)
+            failed = child.wait(self._goodbye_s) != 0
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()
+            failed = not asked
         self._process = None
-        if not asked:
+        if failed:
+            # Told even where the end was asked for: a short replay is over before a child knows that it cannot draw.
             errors.seek(0)
             said = errors.read()[-2000:].decode(errors="replace").strip().splitlines()
-            self._note = f"plot: {said[-1]}" if said and child.returncode else "plot closed"
+            self._note = f"plot: {said[-1]}" if said else "plot closed"
+        elif not asked:
+            self._note = "plot closed"
 
 
 # The child.
