@@ -41,6 +41,8 @@ _BESIDE = 0.02
 """Metres from the axis within which a tip may stay while the gripper turns in the hand."""
 _GONE = 0.15
 """Share of a take's samples that are elsewhere in one stretch, from which on it was no turn on the spot."""
+_TRAVELS = 0.05
+"""Metres from where it turned that a gripper is in most of such a stretch: bursts of a tracker drift by less."""
 _WHOLE = 0.85
 """Share of the time in which most orientations follow from which a grip counts as rigid: single bad orientations are no
 slipping."""
@@ -143,9 +145,13 @@ def _only_gripper(joint: Joint, allowed: Mask) -> bool:
     if np.linalg.norm(cross(joint.motion.axis, arm)) > _BESIDE:
         return False
     gone = allowed & ~part.positions
+    away = np.linalg.norm(part.take.p - part.take.p[part.positions].mean(axis=0), axis=1)
     changes = np.flatnonzero(np.diff(dense(gone, allowed) & allowed, prepend=False, append=False))
-    # Bursts come back soon: only one long stretch is a travel.
-    return bool(len(changes) and np.diff(changes)[::2].max() > _GONE * allowed.sum())
+    # Bursts come back soon, or stay near: only one long stretch elsewhere is a travel.
+    return any(
+        last - first > _GONE * allowed.sum() and float(np.median(away[first:last])) > _TRAVELS
+        for first, last in changes.reshape(-1, 2)
+    )
 
 
 def _held(part: Part, joint: Joint, noise: float | None) -> tuple[Part, Joint]:
