@@ -1,24 +1,24 @@
-"""Compile numeric functions with numba, cached on disk. Imported only when a fit runs: numba loads slowly."""
+"""Compile numeric functions with numba, and keep the machine code so that it can be used without numba."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, cached_property, partial, update_wrapper
 from hashlib import sha256
+from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
-import numba
-from numba.core import caching
-from numba.core.runtime import nrt
+import numpy as np
+
+from fitting.kept import Kinds, keep, kept, kinds
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
+_ANY_ORDER = {"reassoc", "contract", "arcp", "nsz"}
+
 
 def compiled(function: Function) -> Function:
-    """Compile ``function`` at its first call and keep the machine code beside the source.
-
-    ``error_model="numpy"``: a check at every division would block vectorisation (4 times slower).
-    """
-    return cast(Function, _kept(numba.njit(cache=True, error_model="numpy", nogil=True)(function)))
+    """Compile ``function`` at its first call and keep the machine code beside the source."""
+    return cast(Function, Kernel(function, {}))
 
 
 def summed(function: Function) -> Function:
@@ -26,8 +26,7 @@ def summed(function: Function) -> Function:
 
     Infinities and NaN keep their meaning; the same input still gives the same output.
     """
-    allowed = {"reassoc", "contract", "arcp", "nsz"}
-    return cast(Function, _kept(numba.njit(cache=True, error_model="numpy", nogil=True, fastmath=allowed)(function)))
+    return cast(Function, Kernel(function, {"fastmath": _ANY_ORDER}))
 
 
 def with_parts(function: Function, name: str, parts: dict[str, Callable[..., object]]) -> Function:
@@ -41,26 +40,107 @@ def with_parts(function: Function, name: str, parts: dict[str, Callable[..., obj
     return cast(Function, made)
 
 
-def _kept(dispatcher: Any) -> Any:
-    """Let kept machine code be loaded without the compiler, and only if nothing in it has changed since.
+class Kernel:
+    """A function with the machine code that is kept of it; for other arguments numba is loaded, and compiles it."""
+
+    def __init__(self, function: Callable[..., object], options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self._function, self._options = cast(FunctionType, function), options
+        self._source = Path(self._function.__code__.co_filename)
+        self._ready: dict[Kinds, Callable[..., Any]] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the machine code."""
+        given = kinds(arguments)
+        ready = self._ready.get(given)
+        return self._found(given, arguments) if ready is None else ready(*arguments)
+
+    @cached_property
+    def stamp(self) -> str:
+        """Of all that its machine code is made from: it contains the functions that it calls, and constants."""
+        parts = [(name, used.stamp) for name, used in self._uses.items() if isinstance(used, Kernel)]
+        constants = [(name, used) for name, used in self._uses.items() if isinstance(used, int | float | tuple | str)]
+        made_of = (_text(self._source), self._function.__qualname__, sorted(parts), sorted(constants, key=repr))
+        return sha256(repr((*made_of, sorted(self._options))).encode()).hexdigest()
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """The function as numba knows it."""
+        import numba
+
+        inside = {name: used.dispatcher for name, used in self._uses.items() if isinstance(used, Kernel)}
+        function = with_parts(self._function, self._function.__qualname__, inside)
+        # error_model: a check at every division would block vectorisation (4 times slower).
+        dispatcher = numba.njit(cache=True, error_model="numpy", nogil=True, **self._options)(function)
+        return _loading_without_the_compiler(dispatcher, self.stamp)
+
+    @property
+    def _uses(self) -> dict[str, Any]:
+        known = self._function.__globals__
+        return {name: known[name] for name in self._function.__code__.co_names if name in known}
+
+    def _found(self, given: Kinds, arguments: tuple[Any, ...]) -> Any:
+        """Run it for the first time with such arguments."""
+        name = self._function.__qualname__
+        ready = kept(self._source, name, self.stamp, given)
+        if ready is not None:
+            self._ready[given] = ready
+            return ready(*arguments)
+        self._ready[given] = dispatcher = self.dispatcher
+        result = dispatcher(*arguments)
+        made = _machine_code(dispatcher, arguments)
+        if made is not None:
+            keep(self._source, name, self.stamp, given, *made)
+        return result
+
+
+@cache
+def _text(source: Path) -> str:
+    try:
+        return sha256(source.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _machine_code(dispatcher: Any, arguments: tuple[Any, ...]) -> tuple[bytes, dict[str, object]] | None:
+    """The object file for arguments that were compiled for, and what a linker must know of it; None: it is not told."""
+    cache_ = getattr(dispatcher, "_cache", None)
+    file = getattr(cache_, "_cache_file", None)
+    if file is None:
+        return None
+    signature = tuple(dispatcher.typeof_pyval(value) for value in arguments)
+    reduced = file.load(cast(Any, cache_)._index_key(signature, dispatcher.targetctx.codegen()))  # noqa: SLF001
+    if reduced is None:
+        return None
+    (_, kind, (code, *_)), about, environment, *_, at_start, others = reduced
+    constants = {used.env_name: used.consts for used in (environment, *others)}
+    plain = all(isinstance(value, np.dtype) for values in constants.values() for value in values)
+    if kind != "object" or at_start or not plain:
+        return None
+    named = {symbol: [value.str for value in values] for symbol, values in constants.items()}
+    return code, {"wrapper": about.llvm_cpython_wrapper_name, "constants": named}
+
+
+def _loading_without_the_compiler(dispatcher: Any, stamp: str) -> Any:
+    """Let numba's own cache be read without the compiler, and only if nothing that is in it has changed since.
 
     numba prepares its whole compiler, SciPy's linear algebra included, before it looks whether there is anything to
     compile: 0.3 s. Loading needs only its runtime; where nothing is kept, compiling prepares the rest itself. And it
     looks whether one file has changed, whereas machine code contains the functions that are called, from other files.
     """
-    cache = dispatcher._cache  # noqa: SLF001
-    if isinstance(cache, caching.FunctionCache):
-        cast(Any, cache).load_overload = partial(_load, cache)
-        function = dispatcher.py_func
-        called = (function.__globals__.get(name) for name in function.__code__.co_names)
-        stamps = [other.stamp for other in called if hasattr(other, "stamp")]
-        file = cast(Any, cache)._cache_file  # noqa: SLF001
-        dispatcher.stamp = file._source_stamp = sha256(repr((file._source_stamp, *stamps)).encode()).digest()  # noqa: SLF001
+    from numba.core import caching
+
+    cache_ = getattr(dispatcher, "_cache", None)
+    if isinstance(cache_, caching.FunctionCache):
+        cast(Any, cache_).load_overload = partial(_load, cache_)
+        cast(Any, cache_)._cache_file._source_stamp = stamp  # noqa: SLF001
     return dispatcher
 
 
-def _load(cache: Any, signature: object, target_context: Any) -> Any:
+def _load(cache_: Any, signature: object, target_context: Any) -> Any:
     """Machine code for a signature; None where it has to be compiled."""
+    from numba.core.runtime import nrt
+
     cast(Any, nrt.rtsys).initialize(target_context)
-    with cache._guard_against_spurious_io_errors():  # noqa: SLF001
-        return cache._load_overload(signature, target_context)  # noqa: SLF001
+    with cache_._guard_against_spurious_io_errors():  # noqa: SLF001
+        return cache_._load_overload(signature, target_context)  # noqa: SLF001

@@ -6,8 +6,9 @@ import numpy as np
 def warm_up() -> None:
     """Run each compiled loop once.
 
-    Takes some fifteen seconds after a fresh install and about one from the cache. It may be called at install time or
-    in a background thread: fits that are asked for meanwhile are right, they only wait for the same compilation.
+    Takes about a minute after a fresh install and a tenth of a second from kept machine code. It may be called at
+    install time or in a background thread: fits that are asked for meanwhile are right, they only wait for the same
+    compilation.
     """
     from fitting.circle import fit_circle
     from fitting.cylinder import fit_cylindrical
