@@ -56,7 +56,7 @@ class Lid(Joint):
             origin=frame(complete_axis(fit.axis, start[:3, 0]), on_axis),
             limits=((0.0, ends(fit.angles).range),),
             rise_m_per_rad=fit.pitch,
-            evidence=Evidence.from_fit(fit, method="fit_screw", takes=len(takes)),
+            evidence=Evidence.from_fit(fit, method="fit_screw", takes=takes),
         )
 
     @classmethod

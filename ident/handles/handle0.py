@@ -41,7 +41,7 @@ class Handle0(Handle):
         fit = fit_rigid(list(takes), noise=noise, rng=rng)
         if isinstance(fit, FitFailure):
             return fit
-        evidence = Evidence.from_fit(fit, method="fit_rigid", takes=len(takes))
+        evidence = Evidence.from_fit(fit, method="fit_rigid", takes=takes, still=True)
         return cls(name=name, parent=parent, origin=mean_frame(fit), radius_m=radius_m, evidence=evidence)
 
     @classmethod

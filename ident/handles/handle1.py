@@ -54,7 +54,7 @@ class Handle1(Handle):
             origin=origin,
             limits=(grip.turn,),
             radius_m=radius_m,
-            evidence=Evidence.from_fit(fit, method="fit_cylindrical", takes=len(takes)),
+            evidence=Evidence.from_fit(fit, method="fit_cylindrical", takes=takes),
         )
 
     @classmethod

@@ -54,7 +54,7 @@ class Handle2(Handle):
             origin=grip.origin,
             limits=(grip.turn, grip.slide),
             radius_m=radius_m,
-            evidence=Evidence.from_fit(fit, method="fit_cylindrical", takes=len(takes)),
+            evidence=Evidence.from_fit(fit, method="fit_cylindrical", takes=takes),
         )
 
     @classmethod

@@ -1,11 +1,12 @@
 """How the numbers of a joint or handle were found, and how far they can be trusted."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fitting.motion import Take
 from fitting.se3 import Array, skew
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class Evidence:
     method: str
     """Name of the estimator, for example ``fit_rotary``."""
     samples: int
+    """Of the movement: pauses at the ends of a take say nothing, and are not counted as thrown away."""
     inliers: int
     rms: float
     """Root mean square distance of the inliers from the fit, metres."""
@@ -47,15 +49,16 @@ class Evidence:
     """Provenance: session, take names, date, software version."""
 
     @classmethod
-    def from_fit(cls, fit: Any, *, method: str, takes: int) -> "Evidence":
-        """Keep what a result of ``fitting`` says about itself."""
+    def from_fit(cls, fit: Any, *, method: str, takes: Sequence[Array], still: bool = False) -> "Evidence":
+        """Keep what a result of ``fitting`` says about itself, and about its takes; ``still`` where none moves."""
         inliers = np.asarray(fit.inliers, dtype=bool)
+        counted = np.ones_like(inliers) if still else np.concatenate([Take.of(take).moving for take in takes]) | inliers
         covariance = getattr(fit, "covariance", None)
         basis = getattr(fit, "basis", None)
         point = getattr(fit, "point", None)
         return cls(
             method=method,
-            samples=int(inliers.size),
+            samples=int(counted.sum()),
             inliers=int(inliers.sum()),
             rms=float(fit.rms),
             noise=float(fit.noise),
@@ -65,7 +68,7 @@ class Evidence:
             basis=None if basis is None else np.array(basis, dtype=float),
             covariance=None if covariance is None else np.array(covariance, dtype=float),
             grip=str(getattr(fit, "grip", "")),
-            takes=takes,
+            takes=len(takes),
             responses=getattr(fit, "responses", ()),
         )
 

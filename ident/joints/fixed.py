@@ -40,7 +40,7 @@ class Fixed(Joint):
         fit = fit_rigid(list(takes), noise=noise, rng=rng)
         if isinstance(fit, FitFailure):
             return fit
-        evidence = Evidence.from_fit(fit, method="fit_rigid", takes=len(takes))
+        evidence = Evidence.from_fit(fit, method="fit_rigid", takes=takes, still=True)
         return cls(name=name, parent=parent, origin=mean_frame(fit), evidence=evidence)
 
     @classmethod

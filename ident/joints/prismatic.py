@@ -61,7 +61,7 @@ class Prismatic(Joint):
             parent=parent,
             origin=frame(complete_axis(z, x), point + found[0].lower * z),
             limits=((0.0, max(e.range for e in found)),),
-            evidence=Evidence.from_fit(fit, method="fit_prismatic", takes=len(takes)),
+            evidence=Evidence.from_fit(fit, method="fit_prismatic", takes=takes),
         )
 
     @classmethod

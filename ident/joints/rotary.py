@@ -72,7 +72,7 @@ class Rotary(Joint):
             origin=origin,
             limits=((0.0, max(e.range for e in found)),),
             radius_m=radius,
-            evidence=Evidence.from_fit(fit, method="fit_rotary", takes=len(takes)),
+            evidence=Evidence.from_fit(fit, method="fit_rotary", takes=takes),
         )
 
     @classmethod

@@ -159,6 +159,18 @@ def test_takes_with_different_grips_share_the_axis() -> None:
     assert fitted.origin[:3, 0] == pytest.approx(hinge.origin[:3, 0], abs=0.01)
 
 
+def test_resting_at_the_end_is_not_thrown_away() -> None:
+    rng = np.random.default_rng(6)
+    hinge = Rotary.example()
+    there = hinge.simulate(rng)
+    rests = np.repeat(there[-1:], 3 * len(there), axis=0)
+    rests[:, :3, 3] += 1e-4 * rng.standard_normal((len(rests), 3))
+    fitted = Rotary.fit([np.concatenate([there, rests])], name="hinge", parent="root", rng=rng)
+    assert not isinstance(fitted, FitFailure)
+    assert fitted.evidence is not None
+    assert fitted.evidence.inliers > 0.9 * fitted.evidence.samples
+
+
 def test_handle_frames_are_gripper_frames() -> None:
     rng = np.random.default_rng(4)
     for truth in (Handle1.example(), Handle2.example()):
