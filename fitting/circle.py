@@ -14,7 +14,7 @@ from fitting import checks, ransac
 from fitting.ransac import Consensus
 from fitting.result import AxisFit, FitFailure, frozen
 from fitting.se3 import Array
-from fitting.segments import without_repeats
+from fitting.segments import moving, without_repeats
 from fitting.spectrum import Scores, spread
 
 _LEAST = 6
@@ -94,7 +94,7 @@ def _described(data: Array, found: Consensus, noise: float | None) -> CircleFit 
     parameters, inliers, samples = found.parameters, found.inliers, len(found.inliers)
     floor = ransac.smallest_noise(data)
     sums, information, shown, count = circle_scores(parameters, data, inliers, floor)
-    if count < max(_LEAST, 0.3 * samples):
+    if count < _LEAST or (count < 0.3 * samples and count < 0.3 * np.count_nonzero(moving(data))):
         return FitFailure(f"Only {count} of {samples} samples agree with one circle. Record the take again.")
     sigma, curvature, widest = noise or shown, float(parameters[9]), extent(data, inliers)
     if widest < 6.0 * sigma:

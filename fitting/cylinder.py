@@ -118,8 +118,9 @@ def _agreed(kind: Kind, take: Take, noise: float | None, rng: np.random.Generato
     if isinstance(one, FitFailure):
         return one
     inliers = one.inliers & take.moving
-    if inliers.sum() < max(_LEAST, 0.25 * len(take)):
-        return FitFailure(f"Only {int(inliers.sum())} of {len(take)} poses agree with {what}. Record the take again.")
+    moved = int(take.moving.sum())
+    if inliers.sum() < max(_LEAST, 0.25 * moved):
+        return FitFailure(f"Only {int(inliers.sum())} of {moved} poses agree with {what}. Record the take again.")
     return replace(one, inliers=inliers)
 
 

@@ -89,6 +89,12 @@ class Joint:
         """Samples whose position was used."""
         return np.concatenate([part.positions for part in self.parts])
 
+    @property
+    def agreeing(self) -> float:
+        """Share of the movement's samples that are used: pauses at the ends of a take do not count."""
+        moved = sum(int(part.take.moving.sum()) for part in self.parts)
+        return int(self.inliers.sum()) / max(moved, 1)
+
 
 def fit_joint(kind: Kind, motion: Motion, parts: list[Part], given: float | None, *, settled: bool = False) -> Joint:
     """Refit all takes together: leave out bursts, refit, score again, refit, with correlated noise weighed down.

@@ -12,7 +12,7 @@ from fitting import checks, ransac
 from fitting.ransac import Consensus
 from fitting.result import AxisFit, FitFailure, Mask, frozen
 from fitting.se3 import Array
-from fitting.segments import without_repeats
+from fitting.segments import moving, without_repeats
 from fitting.spectrum import Scores, blocks_of, spread
 
 _LEAST = 4
@@ -113,7 +113,7 @@ def _joined(takes: list[Array], found: list[Consensus], noise: float | None) -> 
             f"The points do not follow a line: they span {1e3 * span:.1f} mm at a noise of {1e3 * sigma:.2f} mm. "
             "Move the joint further, or check that it is a sliding one."
         )
-    if count < 0.3 * len(inliers):
+    if count < 0.3 * len(inliers) and count < 0.3 * sum(np.count_nonzero(moving(data)) for data in takes):
         share = count / len(inliers)
         return FitFailure(f"Only {share:.0%} of the samples agree with one line. Record the take again.")
     return LineFit(

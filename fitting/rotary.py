@@ -111,8 +111,8 @@ def _together(grips: list[Grip]) -> Grip:
 def _described(joint: Joint, grip: Grip) -> RotaryFit | FitFailure:
     angles = coordinates(ROTARY, joint)[:, 0]
     inliers = joint.inliers
-    if inliers.mean() < 0.25:
-        return FitFailure(f"Only {inliers.mean():.0%} of the samples agree with one axis. Record the take again.")
+    if joint.agreeing < 0.25:
+        return FitFailure(f"Only {joint.agreeing:.0%} of the samples agree with one axis. Record the take again.")
     if not turned(joint):
         return FitFailure("The joint hardly turned: its angles are within their noise. Turn it further.")
     axis, start = joint.motion.axis, joint.motion.starts[0]

@@ -77,8 +77,8 @@ def screw_of(free: Joint, noise: float | None) -> ScrewFit | FitFailure:
         angles=frozen(sign * angles[:, 0]),
         orientation_noise=joint.noise.orientation,
     )
-    if joint.inliers.mean() < 0.25:
-        return FitFailure(f"Only {joint.inliers.mean():.0%} of the samples agree with one screw.")
+    if joint.agreeing < 0.25:
+        return FitFailure(f"Only {joint.agreeing:.0%} of the samples agree with one screw.")
     if fit.axis_std < _STEEPEST and fit.pitch_std < 0.5:
         return fit
     return FitFailure(

@@ -164,7 +164,7 @@ def test_resting_at_the_end_is_not_thrown_away() -> None:
     hinge = Rotary.example()
     there = hinge.simulate(rng)
     rests = np.repeat(there[-1:], 3 * len(there), axis=0)
-    rests[:, :3, 3] += 1e-4 * rng.standard_normal((len(rests), 3))
+    rests[:, :3, 3] += 5e-4 * rng.standard_normal((len(rests), 3))
     fitted = Rotary.fit([np.concatenate([there, rests])], name="hinge", parent="root", rng=rng)
     assert not isinstance(fitted, FitFailure)
     assert fitted.evidence is not None
