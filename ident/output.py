@@ -19,6 +19,9 @@ from ident.plot.saving import save_figure
 from ident.takes import TakeData
 from ident.workflow.state import State
 
+ENDINGS = (".model.json", ".urdf", ".png", ".svg", ".pdf")
+"""The model, the same for other programs, and its figure for looking at, for pages and for papers."""
+
 
 def prepare_folder(path: Path) -> Path:
     """Create the output folder and make sure that it can be written, before anything is measured."""
@@ -34,7 +37,7 @@ def prepare_folder(path: Path) -> Path:
 
 
 class ModelWriter:
-    """Saves the model of a state as ``<object>.model.json``, ``.urdf`` and ``.png`` in one folder."""
+    """Saves the model of a state and its figures in one folder, as ``<object>`` with each of the :data:`ENDINGS`."""
 
     def __init__(self, folder: Path, provenance: Mapping[str, Any] | None = None) -> None:
         self.folder = folder
@@ -44,7 +47,7 @@ class ModelWriter:
         """Write everything and return the paths."""
         tree = replace(finished_model(state), provenance=self.provenance)
         stem = self.folder / state.plan.name
-        model, urdf, figure = (stem.with_name(stem.name + end) for end in (".model.json", ".urdf", ".png"))
+        model, urdf, *figures = (stem.with_name(stem.name + end) for end in ENDINGS)
         save_model(tree, model)
         write_text(urdf, render(tree, "urdf").text)
         tip2body = tip_frame(state)
@@ -55,5 +58,5 @@ class ModelWriter:
             for r in state.results
             if r.accepted
         }
-        save_figure(tree, figure, takes)
-        return [str(path) for path in (model, urdf, figure)]
+        save_figure(tree, figures, takes)
+        return [str(path) for path in (model, urdf, *figures)]

@@ -6,7 +6,7 @@ through the whole procedure over real sockets, and writes to the output folder:
   <object>.mcap         the session: every datagram, pose, wrench and event
   <object>.model.json   the kinematic tree
   <object>.urdf         the same for other programs
-  <object>.png          the tree drawn over the measured data
+  <object>.png          the tree drawn over the measured data; .svg and .pdf are the same for papers
 
 Ends with a table of truth against identified. The exit status is 0 only if every axis is within 1° and 5 mm.
 

@@ -88,19 +88,20 @@ def draw_model(
 
 def save_model_figure(
     tree: KinematicTree,
-    path: str | os.PathLike[str],
-    *,
+    *paths: str | os.PathLike[str],
     q: Configuration | None = None,
     takes: Takes | None = None,
     title: str | None = None,
 ) -> None:
-    """Write the picture of a tree as PNG (1600×1200), SVG or PDF, by the ending of the path."""
+    """Write the picture of a tree as PNG (1600×1200), SVG or PDF, by the ending of each path."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    path = Path(path)
-    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ModelError(f"{path} ends in none of .png, .svg and .pdf, which are the figures that can be written.")
+    for wanted in map(Path, paths):
+        if wanted.suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise ModelError(
+                f"{wanted} ends in none of .png, .svg and .pdf, which are the figures that can be written."
+            )
     figure = Figure(figsize=(8.0, 6.0), dpi=200, facecolor="white")
     FigureCanvasAgg(figure)
     ax: Any = figure.add_axes((0.0, 0.02, 0.71, 0.92), projection="3d")
@@ -114,10 +115,11 @@ def save_model_figure(
         inset = figure.add_axes((0.715, 0.145, 0.28, end - 0.18), projection="3d")
         draw_model(inset, tree, q, takes, only=detail, walls=False, direction=(ax.elev, ax.azim))
         figure.text(_DETAIL_LEFT, end - 0.025, "detail", fontsize=8, color="#5b6472", style="italic", va="center")
-    try:
-        figure.savefig(path, dpi=200)
-    except OSError as error:
-        raise ModelError(f"{path} cannot be written: {error.strerror}. Choose another folder.") from None
+    for path in paths:
+        try:
+            figure.savefig(path, dpi=200)
+        except OSError as error:
+            raise ModelError(f"{path} cannot be written: {error.strerror}. Choose another folder.") from None
 
 
 def _draw_node(

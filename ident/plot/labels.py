@@ -63,8 +63,9 @@ def place_labels(ax: Any, labels: Sequence[Label], avoid: Array, *, size: float 
 def _annotate(ax: Any, label: Label, pixel: Array, offset: Array, size: float) -> Any:
     return ax.annotate(
         label.text,
-        xy=tuple(pixel),
-        xycoords="figure pixels",
+        # As a share of the page: files of lines have other pixels than those in which the room was looked for.
+        xy=tuple(pixel / ax.get_figure().bbox.size),
+        xycoords="figure fraction",
         xytext=tuple(offset),
         textcoords="offset points",
         ha="center",

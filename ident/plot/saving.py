@@ -6,6 +6,7 @@ to share it.
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from fitting.se3 import Array
@@ -18,9 +19,13 @@ PATIENCE_S = 120.0
 """Real seconds after which a figure is given up; on a free core it takes two."""
 
 
-def save_figure(tree: KinematicTree, path: Path, takes: dict[str, list[Array]]) -> None:
-    """Write the picture of a tree over its takes (n, 4, 4) in root; raise ModelError where that fails."""
-    words = {"model": model_text(tree), "path": str(path), "takes": {name: len(some) for name, some in takes.items()}}
+def save_figure(tree: KinematicTree, paths: Sequence[Path], takes: dict[str, list[Array]]) -> None:
+    """Write the picture of a tree over its takes (n, 4, 4) in root, once for each path, by its ending.
+
+    Raises ModelError where that fails.
+    """
+    written = [str(path) for path in paths]
+    words = {"model": model_text(tree), "paths": written, "takes": {name: len(some) for name, some in takes.items()}}
     arrays = {f"{name} {i}": take for name, some in takes.items() for i, take in enumerate(some)}
     try:
         done = subprocess.run(
@@ -33,10 +38,10 @@ def save_figure(tree: KinematicTree, path: Path, takes: dict[str, list[Array]]) 
             start_new_session=True,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ModelError(f"{path} could not be drawn: {error}.") from None
+        raise ModelError(f"{written[0]} could not be drawn: {error}.") from None
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise ModelError(said[-1] if said else f"{path} could not be drawn.")
+        raise ModelError(said[-1] if said else f"{written[0]} could not be drawn.")
 
 
 def main() -> int:
@@ -46,7 +51,7 @@ def main() -> int:
     words, arrays = pipe.unpack(sys.stdin.buffer.read())
     takes = {name: [arrays[f"{name} {i}"] for i in range(count)] for name, count in words["takes"].items()}
     try:
-        save_model_figure(parse_model(words["model"]), words["path"], takes=takes)
+        save_model_figure(parse_model(words["model"]), *words["paths"], takes=takes)
     except ModelError as error:
         print(error, file=sys.stderr)
         return 1

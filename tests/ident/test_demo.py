@@ -20,6 +20,7 @@ from ident import replaying, reprocess
 from ident.cli import main
 from ident.errors import IdentError
 from ident.model import load_model
+from ident.output import ENDINGS
 from ident.replaying import PlotSettings, replay
 from ident.resume import restore
 from ident.workflow import events as ev
@@ -36,8 +37,9 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_demo_leaves_session_model_urdf_and_picture(door: Path) -> None:
-    assert {path.name for path in door.iterdir()} == {"door.mcap", "door.model.json", "door.urdf", "door.png"}
-    assert (door / "door.png").read_bytes().startswith(b"\x89PNG")
+    assert {path.name for path in door.iterdir()} == {f"door{end}" for end in (".mcap", *ENDINGS)}
+    for ending, first in ((".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")):
+        assert (door / f"door{ending}").read_bytes().startswith(first)
 
 
 def test_other_programs_place_every_frame_where_ident_does(door: Path) -> None:

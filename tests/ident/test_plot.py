@@ -61,10 +61,11 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
 
 def test_another_process_draws_the_same_figure(tmp_path: Path) -> None:
     save_model_figure(door(), tmp_path / "here.png", takes=takes(door()))
-    save_figure(door(), tmp_path / "there.png", takes(door()))
+    save_figure(door(), [tmp_path / "there.png", tmp_path / "there.svg"], takes(door()))
+    assert (tmp_path / "there.svg").exists()
     assert (tmp_path / "there.png").read_bytes() == (tmp_path / "here.png").read_bytes()
     with pytest.raises(ModelError, match="cannot be written"):
-        save_figure(door(), tmp_path / "no folder" / "door.png", {})
+        save_figure(door(), [tmp_path / "no folder" / "door.png"], {})
 
 
 def test_labels_do_not_lie_on_each_other() -> None:
@@ -76,6 +77,12 @@ def test_labels_do_not_lie_on_each_other() -> None:
     assert len(boxes) >= 3
     for i, a in enumerate(boxes):
         assert not any(a.overlaps(b) for b in boxes[i + 1 :])
+    # Files of lines are drawn at 72 dots per inch, whatever the figure was made for.
+    figure.dpi = 72.0
+    figure.canvas.draw()
+    for box, small in zip(boxes, (t.get_window_extent() for t in ax.texts), strict=True):
+        assert small.x0 / 72.0 == pytest.approx(box.x0 / 200.0, abs=0.05)
+        assert small.y0 / 72.0 == pytest.approx(box.y0 / 200.0, abs=0.05)
 
 
 def test_outliers_are_told_apart() -> None:
