@@ -19,6 +19,7 @@ from fitting.motion import ROTARY, Motion, Start, Take, measured
 from fitting.noise import chi2_quantile, correlation_time
 from fitting.onset import unseen_turns
 from fitting.ransac import GATE
+from fitting.regrip import BLOCKS, Stretches, doubtful
 from fitting.result import FitFailure, Mask
 from fitting.se3 import Array, cross
 from fitting.segments import dense
@@ -49,6 +50,8 @@ slipping."""
 _SLIP = math.radians(2.0)
 _BRIEF = 0.06
 """A grip that turned by so much for longer than this share of the take slipped."""
+_LONG = 3
+"""Samples of a stretch from which on a take is long enough to be tried as two grips."""
 _LITTLE = 0.3
 """Share of orientations below which a part is not worth calling rigid."""
 
@@ -58,7 +61,8 @@ class Gripped:
     """One take with the verdict about its grip, ready for the joint fit."""
 
     motion: Motion
-    part: Part
+    parts: tuple[Part, ...]
+    """Its grips one after the other, each with its start in ``motion``; most takes have one."""
     grip: Literal["rigid", "partly", "loose"]
     circle: CircleFit | FitFailure | None
     joint: Joint | None
@@ -70,10 +74,63 @@ class Gripped:
 def gripped(take: Take, noise: float | None, rng: np.random.Generator) -> Gripped | FitFailure:
     """Judge one take of a rotary joint."""
     circle = fit_circle(take.p, noise, rng)
-    allowed = take.moving
     pose = agree(ROTARY, take, noise, rng)
     if isinstance(pose, FitFailure):
         return _loose(take, circle, None) or pose
+    one = _one_grip(take, pose, circle, noise, rng)
+    return _two_grips(take, pose, circle, noise, one) or one
+
+
+def _two_grips(
+    take: Take, pose: Agreement, circle: CircleFit | FitFailure, noise: float | None, one: Gripped | FitFailure
+) -> Gripped | None:
+    """The take as two grips with a turn between them, where these explain it clearly better than one grip does."""
+    path = take.moving & (circle.inliers if isinstance(circle, CircleFit) else _on_path(take, pose, circle, noise))
+    if path.sum() < _LONG * BLOCKS:
+        return None
+    if isinstance(one, FitFailure):
+        motion, firm, residuals = pose.motion, pose.inliers, pose.residuals
+    elif one.joint is None:
+        motion, firm, residuals = one.motion, one.parts[0].orientations, pose.residuals
+    else:
+        motion, firm, residuals = one.motion, one.joint.parts[0].orientations, one.joint.residuals[0]
+    if not doubtful(residuals, path):
+        return None
+    stretches = Stretches(take, path)
+    alone = stretches.one(motion, firm)
+    two = stretches.two(alone.motion)
+    if not stretches.better(two, alone):
+        return None
+    starts, parts = [], []
+    for piece, start in zip(two.pieces, two.motion.starts, strict=True):
+        own = Take(*(np.ascontiguousarray(a[piece.first : piece.last]) for a in (take.R, take.p)))
+        on_path = path[piece.first : piece.last]
+        place = (two.motion.axis, two.motion.center, start.R0, start.p0)
+        by_place = measured(ROTARY, own, *place, by="position")
+        q = np.where(piece.firm[:, None], measured(ROTARY, own, *place), by_place)
+        moved = Motion(two.motion.axis, two.motion.center, (replace(start, q=q),))
+        level = stretches.noise(moved, own, piece.firm & on_path)
+        if not circles(moved, 0, level):
+            return None
+        starts.append(moved.starts[0])
+        parts.append(Part.of(own, level, on_path, on_path & piece.firm))
+    motion = replace(two.motion, starts=tuple(starts))
+    joint = fit_joint(ROTARY, motion, parts, noise)
+    parts = [replace(part, noise=new.noise) for part, new in zip(parts, joint.parts, strict=True)]
+    if not any(part.orientations.any() for part in joint.parts):
+        return None
+    return Gripped(joint.motion, tuple(parts), "partly", circle, joint, _axis_std(joint))
+
+
+def _axis_std(joint: Joint) -> float:
+    return float(np.sqrt(joint.covariance[0, 0] + joint.covariance[1, 1]))
+
+
+def _one_grip(
+    take: Take, pose: Agreement, circle: CircleFit | FitFailure, noise: float | None, rng: np.random.Generator
+) -> Gripped | FitFailure:
+    """The take as one grip that held all the time, a part of it, or not at all."""
+    allowed = take.moving
     whole = _tried(take, pose, circle, allowed, noise)
     if whole is not None:
         return whole
@@ -127,11 +184,11 @@ def _tried(
         return None
     return Gripped(
         joint.motion,
-        replace(part, noise=joint.noise),
+        (replace(part, noise=joint.noise),),
         "rigid" if whole else "partly",
         circle,
         joint,
-        float(np.sqrt(joint.covariance[0, 0] + joint.covariance[1, 1])),
+        _axis_std(joint),
     )
 
 
@@ -191,7 +248,7 @@ def _loose(take: Take, circle: CircleFit | FitFailure, pose: Agreement | None) -
     noise = Noise(circle.noise, pose.noise.orientation if pose else 1.0)
     return Gripped(
         Motion(circle.axis, circle.center, (Start(R0, p0, q),)),
-        Part.of(take, noise, circle.inliers.copy(), np.zeros(len(take), dtype=bool)),
+        (Part.of(take, noise, circle.inliers.copy(), np.zeros(len(take), dtype=bool)),),
         "loose",
         circle,
         None,

@@ -1,5 +1,6 @@
 """A rotary joint from poses: orientations are used exactly as far as the grip was rigid, found from the data."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -7,9 +8,9 @@ import numpy as np
 
 from fitting import checks
 from fitting.grip import Gripped, gripped
-from fitting.joint import Joint, absent, coordinates, fit_joint, turned
-from fitting.motion import ROTARY, Motion, Start, Take
-from fitting.result import AxisFit, FitFailure, frozen
+from fitting.joint import Joint, absent, coordinates, fit_joint, turned, unwrapped
+from fitting.motion import ROTARY, Motion, Start, Take, measured
+from fitting.result import AxisFit, FitFailure, Mask, frozen
 from fitting.se3 import Array, cross
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class RotaryFit(AxisFit):
     body_covariance: Array
     """(4, 4) tilt and shift of the axis at ``body_point`` along ``body_basis``, in the body's frame."""
     responses: tuple["Response", ...] = field(default=(), repr=False)
-    """Of each take that is not empty: what errors that no residual shows would do to tilt and shift along ``basis``."""
+    """Of each grip, take after take: what errors that no residual shows would do to tilt and shift along ``basis``."""
 
     @property
     def coordinates(self) -> Array:
@@ -80,26 +81,26 @@ def fit_rotary(
     if len(takes) == 1:
         alone = found[0]
         if alone.joint is not None:
-            return _described(alone.joint, alone.grip)
-        joint = fit_joint(ROTARY, alone.motion, [alone.part], noise, settled=True)
-        strayed = _described(joint, "loose") if joint.parts[0].strayed.any() else None
+            return _described(alone.joint, alone.grip, (len(alone.parts),))
+        joint = fit_joint(ROTARY, alone.motion, list(alone.parts), noise, settled=True)
+        strayed = _described(joint, "loose", (1,)) if joint.parts[0].strayed.any() else None
         return strayed or _from_circle(alone, joint, checked[0])
     best = min(found, key=lambda one: one.uncertainty)
     # A take that shows nothing by itself does not spoil the others.
     pieces = [
-        (_toward(one, best), one.part) if isinstance(one, Gripped) else absent(take)
+        list(zip(_toward(one, best), one.parts, strict=True)) if isinstance(one, Gripped) else [absent(take)]
         for one, take in zip(tried, takes, strict=True)
         if len(take)
     ]
-    motion = Motion(best.motion.axis, best.motion.center, tuple(start for start, _ in pieces))
-    joint = fit_joint(ROTARY, motion, [part for _, part in pieces], noise)
-    return _described(joint, _together([one.grip for one in found]))
+    motion = Motion(best.motion.axis, best.motion.center, tuple(start for grips in pieces for start, _ in grips))
+    joint = fit_joint(ROTARY, motion, [part for grips in pieces for _, part in grips], noise)
+    return _described(joint, _together([one.grip for one in found]), [len(grips) for grips in pieces])
 
 
-def _toward(one: Gripped, best: Gripped) -> Start:
-    """A take's start; its angles are counted about the best axis, which may point the other way."""
-    start = one.motion.starts[0]
-    return replace(start, q=-start.q) if one.motion.axis @ best.motion.axis < 0.0 else start
+def _toward(one: Gripped, best: Gripped) -> list[Start]:
+    """The starts of a take's grips; angles are counted about the best axis, which may point the other way."""
+    sign = -1.0 if one.motion.axis @ best.motion.axis < 0.0 else 1.0
+    return [replace(start, q=sign * start.q) for start in one.motion.starts]
 
 
 def _together(grips: list[Grip]) -> Grip:
@@ -108,8 +109,8 @@ def _together(grips: list[Grip]) -> Grip:
     return "partly"
 
 
-def _described(joint: Joint, grip: Grip) -> RotaryFit | FitFailure:
-    angles = coordinates(ROTARY, joint)[:, 0]
+def _described(joint: Joint, grip: Grip, grips: Sequence[int]) -> RotaryFit | FitFailure:
+    """grips: how many parts of the joint each take is."""
     inliers = joint.inliers
     if joint.agreeing < 0.25:
         return FitFailure(f"Only {joint.agreeing:.0%} of the samples agree with one axis. Record the take again.")
@@ -117,14 +118,9 @@ def _described(joint: Joint, grip: Grip) -> RotaryFit | FitFailure:
         return FitFailure("The joint hardly turned: its angles are within their noise. Turn it further.")
     axis, start = joint.motion.axis, joint.motion.starts[0]
     arm = start.p0 - joint.motion.center
-    own_angles, place = [], 0
-    for part in joint.parts:
-        n = len(part.take)
-        own = angles[place : place + n]
-        own_angles.append(own - own[np.argmax(part.positions)])
-        place += n
+    own_angles, masks = _angles(joint, grips)
     angles = np.concatenate(own_angles)
-    sign = _direction(angles, [part.positions for part in joint.parts])
+    sign = _direction(own_angles, masks)
     both = np.array([sign, 1.0, 1.0, sign])
     fit = RotaryFit(
         inliers=frozen(inliers, bool),
@@ -156,12 +152,30 @@ def _not_enough(fit: RotaryFit) -> FitFailure:
     )
 
 
-def _direction(angles: Array, masks: list[Any]) -> float:
+def _angles(joint: Joint, grips: Sequence[int]) -> tuple[list[Array], list[Mask]]:
+    """Angles and used samples of each take, zero at the first that is used; its grips are told by their places."""
+    sizes = [len(part.take) for part in joint.parts]
+    each = np.split(coordinates(ROTARY, joint)[:, 0], np.cumsum(sizes)[:-1])
+    angles, masks = [], []
+    ends = np.cumsum(grips)
+    for first, last in zip(ends - grips, ends, strict=True):
+        used = np.concatenate([part.positions for part in joint.parts[first:last]])
+        own = each[first]
+        start = joint.motion.starts[first]
+        for k in range(first + 1, last):
+            place = Take(joint.motion.starts[k].R0[None], joint.motion.starts[k].p0[None])
+            about = (joint.motion.axis, joint.motion.center, start.R0, start.p0)
+            own = np.concatenate([own, each[k] + measured(ROTARY, place, *about, by="position")[0, 0]])
+        own = unwrapped(own, used) if last - first > 1 else own
+        angles.append(own - own[np.argmax(used)])
+        masks.append(used)
+    return angles, masks
+
+
+def _direction(angles: list[Array], masks: list[Mask]) -> float:
     """+1 when the first take that moved turned positively on the whole, else −1."""
-    place = 0
-    for mask in masks:
-        own = angles[place : place + len(mask)][mask]
-        place += len(mask)
+    for every, mask in zip(angles, masks, strict=True):
+        own = every[mask]
         way = float(own @ (np.arange(len(own)) - 0.5 * (len(own) - 1)))
         if way != 0.0:
             return 1.0 if way > 0.0 else -1.0
@@ -191,7 +205,7 @@ def _from_circle(one: Gripped, joint: Joint, poses: Array) -> RotaryFit | FitFai
         angles=circle.angles,
         grip="loose",
         orientations=frozen(np.zeros(len(poses)), bool),
-        orientation_noise=one.part.noise.orientation,
+        orientation_noise=one.parts[0].noise.orientation,
         body_point=frozen(R0.T @ (circle.center - poses[0, :3, 3])),
         body_axis=frozen(R0.T @ circle.axis),
         body_basis=frozen(circle.basis @ R0),

@@ -22,7 +22,7 @@ _QUICKEST = 0.05
 
 @dataclass(frozen=True)
 class Response:
-    """What errors of one take that its residuals do not show do to the axis of its joint.
+    """What errors of one take, or of one grip in it, that its residuals do not show do to the axis of its joint.
 
     Channels: position along the radius (m), along the path less the radius times the turn about the axis (m), along
     the axis (m); orientation about the radius and about the path (rad).
@@ -33,6 +33,8 @@ class Response:
     (``spectrum.edges``), by channels; zero where nothing was used."""
     slow: Array
     """(b, 5): power of slow noise, at 0 … b − 1 half waves in the take, that the covariance contains already."""
+    samples: int
+    """Samples of the take, or those of the grip."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def uncertainty(
         found, power = spread_and_power(scores, absorbed, _POOLED)
         units = _units(solution, k, wp[k], wo[k])
         gain = units[:, None] * (scores.rows[:, :5, :size] @ inverse[:, :4])
-        responses.append(Response(gain, power[:, :5] / np.maximum(units, _DAMPING) ** 2))
+        responses.append(Response(gain, power[:, :5] / np.maximum(units, _DAMPING) ** 2, len(takes[k])))
         slow = (found[:, :size, :size] * inverse).sum(axis=(1, 2))
         white = (scores.information[:, :size, :size] * inverse).sum(axis=(1, 2))
         slowness.append((_ratio(slow[:3], white[:3]), _ratio(slow[3:], white[3:])))

@@ -51,10 +51,8 @@ def widened(node: Node, takes: Sequence[Array], declared: QualityLimits, tip: Ar
     evidence = node.evidence if isinstance(node, Rotary) else None
     if not isinstance(node, Rotary) or evidence is None or evidence.covariance is None or not evidence.responses:
         return node
-    blocks = [
-        _Blocks.of(evidence, np.asarray(take), response)
-        for take, response in zip([take for take in takes if len(take)], evidence.responses, strict=True)
-    ]
+    grips = np.split(np.concatenate([*takes]), np.cumsum([one.samples for one in evidence.responses])[:-1])
+    blocks = [_Blocks.of(evidence, grip, one) for grip, one in zip(grips, evidence.responses, strict=True)]
     covariance = evidence.covariance + _distorted(blocks, 1e-3 * declared.distortion_mm)
     if tip is not None:
         covariance += _misplaced(blocks, tip, SEAT[0])
