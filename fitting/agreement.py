@@ -50,7 +50,7 @@ def agree(
     """Find the movement with which the most poses agree. A noise level that is given is kept."""
     from fitting.motion_kernels import hypothesis_scores
 
-    pool = np.flatnonzero(take.moving)
+    pool = np.flatnonzero(take.telling(kind))
     subset = pool[spread(rng, len(pool), _SUBSET)]
     axes, centers, chosen = _hypotheses(kind, take, pool, rng)
     if len(axes) == 0:

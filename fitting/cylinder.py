@@ -117,10 +117,11 @@ def _agreed(kind: Kind, take: Take, noise: float | None, rng: np.random.Generato
     one = agree(kind, take, noise, rng)
     if isinstance(one, FitFailure):
         return one
-    inliers = one.inliers & take.moving
-    moved = int(take.moving.sum())
-    if inliers.sum() < max(_LEAST, 0.25 * moved):
-        return FitFailure(f"Only {int(inliers.sum())} of {moved} poses agree with {what}. Record the take again.")
+    telling = take.telling(kind)
+    inliers = one.inliers & telling
+    if inliers.sum() < max(_LEAST, 0.25 * telling.sum()):
+        agreed, asked = int(inliers.sum()), int(telling.sum())
+        return FitFailure(f"Only {agreed} of {asked} poses agree with {what}. Record the take again.")
     return replace(one, inliers=inliers)
 
 

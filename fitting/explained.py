@@ -1,5 +1,6 @@
 """How well a joint type explains poses: the cost of every sample at a common noise, its coordinates paid for."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,35 +8,50 @@ import numpy as np
 
 from fitting.agreement import Noise
 from fitting.joint import unwrapped
-from fitting.motion import ROTARY, Kind, Motion, Start, Take, measured, settled_coordinates, solve
+from fitting.motion import PRISMATIC, ROTARY, Kind, Motion, Start, Take, measured, settled_coordinates, solve
 from fitting.noise import chi2_quantile
 from fitting.ransac import GATE
 from fitting.result import FitFailure, Mask
-from fitting.se3 import Array
+from fitting.rigid import mean_rotation
+from fitting.se3 import Array, cross, rotation_log
 
 _OUTLIER = 60.0
 """Cost of a sample that a candidate does not explain: twice the log of its rarity in a cubic metre of poses."""
 _IN_HAND = 0.26
 """Radians: how far a gripper turns in the hand."""
+_STRETCHES = 16
+"""Stretches of a take whose middle orientations show how a gripper turned in the hand."""
+_COURSE = 24
+"""Parameters that such a slow turn costs: fewer than it has, since neighbouring stretches are alike."""
+_MOSTLY = 0.8
+"""Share of the samples of a joint and of a line that agree with both, where these can be told by their bend alone."""
+_BENT = 100.0
+"""Squared standard deviations by which a path must bend in all for its positions to show it."""
+_ALONG = 0.966
+"""Cosine between turn and slide from which a body that turned as it slid is a handle, not a drawer."""
 
 
 @dataclass(frozen=True)
 class Explained:
-    """How well one candidate explains all samples: cost, parameters, residuals (n, 3 or 6), which samples it covers."""
+    """How well one candidate explains all samples: cost, parameters, residuals (n, 3 or 6), which samples agree."""
 
     cost: float
     parameters: int
     residuals: Array
     used: Mask
+    ways: Array
+    """Directions (k, n, 3) in which its coordinates move the positions."""
 
 
 def explained(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Explained:
     """Cost of all samples under one candidate, in squared standard deviations, coordinates paid for."""
     total = sum(map(len, takes))
     if isinstance(fit, FitFailure):
-        return Explained(_OUTLIER * total, 0, np.zeros((total, 6)), np.zeros(total, dtype=bool))
+        return Explained(
+            _OUTLIER * total, 0, np.zeros((total, 6)), np.zeros(total, dtype=bool), np.zeros((0, total, 3))
+        )
     motion = _refitted(kind, fit, takes, noise)
-    cost, residuals, covered = 0.0, [], []
+    cost, slow_cost, residuals, agreeing, ways = 0.0, 0.0, [], [], []
     # Twice the log of how much rarer an orientation is that turned in the hand.
     loose = float(np.clip(6.0 * np.log(_IN_HAND / (2.5 * noise.orientation)), 6.0, 30.0))
     for take, start in zip(takes, motion.starts, strict=True):
@@ -44,10 +60,61 @@ def explained(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Explaine
         square = np.minimum(whole, place_only + loose)
         price = _coordinates_cost(kind, one, take, noise, square < _OUTLIER)
         cost += float(np.minimum(square + price, _OUTLIER).sum())
+        agreeing.append((whole < chi2_quantile(6, GATE)) | (place_only < chi2_quantile(3, GATE)))
+        if kind is PRISMATIC:
+            square = place_only + _turning_grip(take, motion.axis, place_only, noise) + price
+            slow_cost += float(np.minimum(square, _OUTLIER).sum())
         residuals.append(e)
-        covered.append(square + price < _OUTLIER)
+        ways.append(_ways(kind, motion, take.p - e[:, :3]))
     parameters = len(kind.shared) + len(kind.own) * len(takes) if kind.latents else 6 * len(takes)
-    return Explained(cost, parameters, np.concatenate(residuals), np.concatenate(covered))
+    course = _COURSE * len(takes)
+    if kind is PRISMATIC and slow_cost + course * np.log(total) < cost:
+        cost, parameters = slow_cost, parameters + course
+    return Explained(
+        cost, parameters, np.concatenate(residuals), np.concatenate(agreeing), np.concatenate(ways, axis=1)
+    )
+
+
+def _ways(kind: Kind, motion: Motion, p: Array) -> Array:
+    """Unit directions (k, n, 3) in which the joint moves the positions p (n, 3), metres."""
+    axis = np.broadcast_to(motion.axis, p.shape)
+    ways = [axis] if kind.slides else []
+    if kind.turns:
+        path = cross(axis, p - motion.center) + motion.pitch * axis
+        ways.append(path / np.maximum(np.linalg.norm(path, axis=1, keepdims=True), 1e-12))
+    return np.array(ways).reshape(-1, *p.shape)
+
+
+def _across(e: Array, ways: Array) -> float:
+    """Sum of squares of vectors e (n, 3) without what they have along directions (k, n, 3)."""
+    for way in ways:
+        e = e - (e * way).sum(axis=1, keepdims=True) * way
+    return float((e**2).sum())
+
+
+def _turning_grip(take: Take, direction: Array, place_squares: Array, noise: Noise) -> Array:
+    """Cost (n,) of the orientations about the slow turn of a gripper on a drawer; infinite without one."""
+    places = np.flatnonzero(place_squares < chi2_quantile(3, GATE))
+    none = np.full(len(take), np.inf)
+    if len(places) < 5 * _STRETCHES:
+        return none
+    vectors = rotation_log(take.R @ mean_rotation(take.R[places]).T)
+    stretches = np.array_split(places, _STRETCHES)
+    times = np.array([np.median(stretch) for stretch in stretches])
+    middles = np.array([np.median(vectors[stretch], axis=0) for stretch in stretches])
+    ways = np.linalg.svd(middles - middles.mean(axis=0))[2]
+    turn = float(np.ptp(middles @ ways[0]))
+    if abs(ways[0] @ direction) > _ALONG or turn > _IN_HAND:
+        return none
+    # Straight on at both ends.
+    first, last = np.array([0.0]), np.array([len(take) - 1.0])
+    begin = middles[0] + (first - times[0]) / (times[1] - times[0]) * (middles[1] - middles[0])
+    end = middles[-1] + (last - times[-1]) / (times[-1] - times[-2]) * (middles[-1] - middles[-2])
+    times, middles = np.concatenate([first, times, last]), np.concatenate([begin[None], middles, end[None]])
+    course = np.stack([np.interp(np.arange(len(take)), times, column) for column in middles.T], axis=1)
+    # The turn is a coordinate, and paid for like those of joints.
+    price = _price(turn, noise.orientation)
+    return np.asarray(((vectors - course) ** 2).sum(axis=1) / noise.orientation**2 + price)
 
 
 def _refitted(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Motion:
@@ -135,11 +202,36 @@ def _coordinates_cost(kind: Kind, motion: Motion, take: Take, noise: Noise, used
     cost = 0.0
     if kind.turns:
         deviation = 1.0 / np.sqrt(1.0 / noise.orientation**2 + square / noise.position**2)
-        angles = np.unwrap(q[:, 0])
-        cost += max(2.0 * float(np.log(_span(angles) / (2.5 * deviation))), 1.0)
+        cost += _price(_span(np.unwrap(q[:, 0])), float(deviation))
     if kind.slides:
-        cost += max(2.0 * float(np.log(_span(q[:, 1]) / (2.5 * noise.position))), 1.0)
+        cost += _price(_span(q[:, 1]), noise.position)
     return cost
+
+
+def _price(span: float, deviation: float) -> float:
+    return max(2.0 * math.log(max(span, 1e-12) / (2.5 * deviation)), 1.0)
+
+
+def bends(one: Explained, straight: Explained, takes: list[Take], noise: float) -> bool:
+    """Whether a candidate's path bends where the positions run straight: then its turn was the gripper's in the hand.
+
+    straight: the explanation by a prismatic joint; noise: of the positions (m).
+    """
+    both = one.used & straight.used
+    if both.sum() < _MOSTLY * max(one.used.sum(), straight.used.sum()):
+        return False
+    bend, place = 0.0, 0
+    for take in takes:
+        own = slice(place, place + len(take))
+        place += len(take)
+        path = (take.p - one.residuals[own, :3])[both[own]] / noise
+        if len(path) > 2:
+            offsets = path - path.mean(axis=0)
+            bend += float(np.linalg.eigvalsh(offsets.T @ offsets)[:2].sum())
+    # Were the joint true, the line would miss the path by its bend; were it straight, the joint would.
+    ways = one.ways[:, both]
+    worse = _across(one.residuals[both, :3], ways) - _across(straight.residuals[both, :3], ways)
+    return bend > _BENT and worse / noise**2 > 0.5 * bend
 
 
 def _span(values: Array) -> float:

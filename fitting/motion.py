@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fitting.columns import PITCH, PLACE, SHIFT, TILT, TURN
 from fitting.result import Mask
 from fitting.se3 import Array, cross
-from fitting.segments import moving
+from fitting.segments import CREEP, moving
 
 FARTHEST = 1.0
 """Metres: what is known of an axis about which nothing turns, namely that it is within reach."""
@@ -80,6 +80,15 @@ class Take:
     def moving(self) -> Mask:
         """Samples (n,) outside of long pauses, of the position or of the orientation."""
         return moving(self.moves)
+
+    @cached_property
+    def stirring(self) -> Mask:
+        """Samples (n,) outside of long pauses of both: who slides a little after a long turn does not rest."""
+        return moving(self.moves, CREEP)
+
+    def telling(self, kind: Kind) -> Mask:
+        """Samples (n,) that say something about a joint of this kind."""
+        return self.stirring if kind.latents > 1 else self.moving
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,8 @@ def explained_by_places(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -
     """
     if isinstance(fit, FitFailure):
         count = sum(map(len, takes))
-        return Explained(_OUTLIER * count, 0, np.zeros((count, 3)), np.zeros(count, dtype=bool))
+        none = np.zeros((count, 3))
+        return Explained(_OUTLIER * count, 0, none, np.zeros(count, dtype=bool), none[None][:0])
     total, residuals, explained, place = 0.0, [], [], 0
     for take in takes:
         own = slice(place, place + len(take))
@@ -59,4 +60,5 @@ def explained_by_places(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -
         residuals.append(np.pad(e, ((0, 0), (0, 3 - e.shape[1]))))
     # Of the axis, then of each take: radius and height, place of its line, or its point.
     shared, of_take = (4, 2) if kind.turns else (2, 2) if kind.slides else (0, 3)
-    return Explained(total, shared + of_take * len(takes), np.concatenate(residuals), np.concatenate(explained))
+    e = np.concatenate(residuals)
+    return Explained(total, shared + of_take * len(takes), e, np.concatenate(explained), e[None][:0])

@@ -163,11 +163,11 @@ def _ranked(values: Array, rank: int) -> float:
 
 
 @compiled
-def resting_runs(places: Array, spread: float, still: float, only_ends: bool) -> NDArray[np.int64]:
+def resting_runs(places: Array, spread: float, still: float, creep: float, only_ends: bool) -> NDArray[np.int64]:
     """Lengths (b,) of the runs of blocks that stay in one place, each at its first block; zero elsewhere.
 
-    places: (b, k) of the blocks, metres; spread: their noise; still: share of the movement that counts as rest;
-    only_ends: look at the first and the last blocks only.
+    places: (b, k) of the blocks, metres; spread: their noise; still, creep: share of the movement, and
+    metres, within which it counts as rest; only_ends: look at the first and the last blocks only.
     """
     blocks, components = places.shape
     middle, spare, away = np.empty(components), np.empty(blocks), np.empty(blocks)
@@ -183,7 +183,7 @@ def resting_runs(places: Array, spread: float, still: float, only_ends: bool) ->
     for c in range(components):
         ends += (places[blocks - 1, c] - places[0, c]) ** 2
     extent = max(math.sqrt(median(away)), 0.25 * math.sqrt(ends))
-    tolerance = max(4.0 * still * extent, 4.0 * spread)
+    tolerance = max(min(4.0 * still * extent, creep), 4.0 * spread)
     lengths = np.zeros(blocks, dtype=np.int64)
     if extent < 3.0 * tolerance:
         return lengths
@@ -248,12 +248,12 @@ def paced(places: Array, noise: float, first: int, last: int, rest: float) -> Ar
 
 
 @compiled
-def pace_of(points: Array) -> tuple[Array, Mask]:
+def pace_of(points: Array, creep: float = np.inf) -> tuple[Array, Mask]:
     """How columns (k, n) in metres move: share of the way up to each block of time, and samples of the movement (n,).
 
     On the way pauses count a quarter of their time and what is left out nothing. Long pauses at the ends are left out:
     a resting hand pushes against the stop and trembles slowly, and would weigh one biased place more than the whole
-    movement. A short part of them next to the movement is kept.
+    movement. A short part of them next to the movement is kept. creep: metres beyond which nothing is a pause.
     """
     n = points.shape[1]
     size = n // BLOCKS
@@ -261,7 +261,7 @@ def pace_of(points: Array) -> tuple[Array, Mask]:
     if size < 2:
         return np.array([0.0, 1.0]), moving
     places, noise = block_medians(points, BLOCKS, size)
-    lengths = resting_runs(places, noise, STILL, size > 0)
+    lengths = resting_runs(places, noise, STILL, creep, size > 0)
     first, last, active = lengths[0], 0, BLOCKS
     for b in range(BLOCKS):
         active -= lengths[b]

@@ -12,13 +12,15 @@ STILL = 0.02
 """A pause stays within this share of the whole movement."""
 KEPT = 1
 """So many blocks of a pause are kept next to the movement: they hold its very end."""
+CREEP = 1e-3
+"""Metres within which a pause stays where a joint may move in two ways: one of them may be small beside the other."""
 
 
-def moving(points: Array) -> Mask:
-    """Samples (n,) of columns (k, n) in metres outside of long pauses at the ends of the take."""
+def moving(points: Array, creep: float = np.inf) -> Mask:
+    """Samples (n,) of columns (k, n) in metres outside of long pauses at its ends, which ``creep`` at most."""
     from fitting.segment_kernels import pace_of
 
-    return pace_of(points)[1]
+    return pace_of(points, creep)[1]
 
 
 def without_repeats(points: Array) -> tuple[Array, NDArray[np.int64] | None]:
@@ -45,7 +47,7 @@ def outvoting_rests(points: Array) -> Mask:
         return result
     from fitting.segment_kernels import block_medians, resting_runs
 
-    lengths = resting_runs(*block_medians(points, BLOCKS, size), STILL, False)
+    lengths = resting_runs(*block_medians(points, BLOCKS, size), STILL, CREEP, False)
     active = BLOCKS - int(lengths.sum())
     if active < 4:
         return result

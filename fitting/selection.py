@@ -9,7 +9,7 @@ import numpy as np
 from fitting import checks
 from fitting.agreement import SMALLEST_TURN, Noise
 from fitting.cylinder import cylindrical_of, fitted_joint
-from fitting.explained import explained
+from fitting.explained import bends, explained
 from fitting.motion import (
     CYLINDRICAL,
     PRISMATIC,
@@ -37,9 +37,9 @@ _OF_CYLINDER: dict[str, Callable[..., Any]] = {"screw": screw_of, "cylindrical":
 _PER_SAMPLE = {"inliers", "orientations", "angles", "slides", "coordinates"}
 """Fields of fits that have one value for each sample."""
 _SLID, _TURNED = 1.5e-3, float(np.radians(0.7))
-_SLID_TOO, _TURNED_TOO = 2e-3, float(np.radians(2.0))
+_SLID_TOO, _TURNED_TOO = 2e-3, float(np.radians(1.5))
 """Metres and radians below which a coordinate of a joint plays only: its single one, and each of two."""
-_LIFTED = 0.015
+_LIFTED = 0.006
 """Share of the way below which a turning joint that also slides plays only."""
 _BEYOND = 7.0
 """Standard deviations of the noise that a slide must span: noise alone spans five."""
@@ -47,24 +47,21 @@ _SUPPORTED = 0.7
 """Share of the samples, over that of the best candidate, from which the noise of another one counts."""
 _WIDE = 5.0
 """Noise, over that of the best candidate, up to which another one says how far the movement went."""
-_PLAY = 1.5e-3
+_PLAY = 1e-3
 """Real joints have play and flex: so large a share of the movement is no reason to prefer another joint type."""
 _LONGEST = 20.0
 """Samples over which noise remembers itself; what is slower is no noise but a misfit."""
 _STRAIGHT = 1.5
 """Metres: no door is held so far from its hinges; a rotary joint with a larger radius is a drawer."""
-_DECISIVE = 12.0
-"""Difference in BIC (a factor of 400 in probability) from which one of two unlike candidates is out."""
+_STEEPEST = 0.25
+"""Metres per radian: a screw that advances more is a drawer whose gripper turned a little."""
 _CLEAR = 30.0
-"""Difference in BIC that a more general joint needs over a simpler one: play and misfit feed the general one first."""
-_MORE_GENERAL = {
-    "rigid": {"prismatic", "rotary", "screw", "cylindrical"},
-    "prismatic": {"cylindrical"},
-    "rotary": {"screw", "cylindrical"},
-    "screw": {"cylindrical"},
-    "cylindrical": set(),
-}
-"""Which candidates can do all that one can."""
+_GENERALITY = {"rigid": 0.0, "prismatic": _CLEAR, "rotary": _CLEAR, "screw": 2.0 * _CLEAR, "cylindrical": 3.0 * _CLEAR}
+"""BIC that a joint is charged for all that it can do more than others: play and misfit feed the general one first."""
+_MILD = 4.0
+"""Difference in BIC for a factor of e in probability. By the letter 2, but no model of a hand is that exact."""
+_SURE = 0.95
+"""Probability below which the data do not tell."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +137,10 @@ def select(
         fits |= _fitted([name for name, fit in fits.items() if fit], checked, common.position, generator, turns)
     judged = explained if turns else explained_by_places
     found = {name: judged(_KINDS[name], fit, takes, common) for name, fit in fits.items()}
+    if turns and fits.get("prismatic"):
+        for name in ("rotary", "screw", "cylindrical"):
+            if fits.get(name) and bends(found[name], found["prismatic"], takes, common.position):
+                fits[name] = FitFailure("The positions run straight where its path would bend.")
     best = min(found.values(), key=lambda one: one.cost)
     tau = min(correlation_time(best.residuals[:, :3], best.used, 3), _LONGEST)
     count = max(sum(map(len, takes)) / tau, 2.0)
@@ -164,14 +165,18 @@ def _possible(name: str, fit: Any, takes: list[Take]) -> Any:
     """The fit, unless no such joint was moved: a coordinate that only plays is none."""
     if isinstance(fit, FitFailure) or name == "rigid":
         return fit
-    if name != "cylindrical" and getattr(fit, "radius", 0.0) > _STRAIGHT:
+    if getattr(fit, "radius", 0.0) > _STRAIGHT:
         return FitFailure(f"The radius would be {fit.radius:.0f} m: that is a straight line.")
+    if name == "screw" and abs(fit.pitch) > _STEEPEST:
+        return FitFailure(f"It would advance by {abs(fit.pitch):.1f} m for each radian: no screw does.")
     slid, turned = _SLID, _TURNED
     if name == "cylindrical":
         # A door that is lifted by its play is no handle.
         p = np.concatenate([take.p for take in takes])
         reach = np.subtract(*np.quantile(p, [0.95, 0.05], axis=0))
         slid, turned = max(_SLID_TOO, _LIFTED * float(np.linalg.norm(reach))), _TURNED_TOO
+    if name == "screw" and abs(fit.pitch) * _span(fit.angles[fit.inliers]) < slid:
+        return FitFailure(f"It advanced by {1e3 * abs(fit.pitch) * _span(fit.angles[fit.inliers]):.1f} mm only: play.")
     slides = fit.coordinates if name == "prismatic" else getattr(fit, "slides", None)
     if slides is not None and _span(slides[fit.inliers]) < max(slid, _BEYOND * fit.noise):
         return FitFailure(f"It slid by {1e3 * _span(slides[fit.inliers]):.1f} mm only, which is play.")
@@ -201,24 +206,18 @@ def _with_rests(fit: Any, moving: list[Mask]) -> Any:
 
 
 def _ranked(fits: dict[str, Any], scores: dict[str, float]) -> Selection:
-    best = min(scores.values())
-    weights = {name: float(np.exp(-0.5 * min(score - best, 1000.0))) for name, score in scores.items()}
-    total = sum(weights.values())
+    charged = {name: score + _GENERALITY[name] for name, score in scores.items()}
+    possible = [name for name in scores if fits[name]]
+    best = min((charged[name] for name in possible), default=0.0)
+    weights = {name: float(np.exp((best - charged[name]) / _MILD)) if name in possible else 0.0 for name in scores}
+    total = sum(weights.values()) or 1.0
     ranked = tuple(
-        Candidate(name, fits[name], scores[name], weights[name] / total)
-        for name in sorted(scores, key=scores.__getitem__)
+        Candidate(name, fits[name], charged[name], weights[name] / total)
+        for name in sorted(scores, key=lambda name: (name not in possible, charged[name]))
     )
-    # A joint that can do more always explains as much: the simplest one that keeps up is the answer.
-    for name in _MORE_GENERAL:
-        chosen = next((c for c in ranked if c.kind == name and c.fit and c.bic - best < _CLEAR), None)
-        if chosen is None:
-            continue
-        rivals = {c.kind for c in ranked if c.fit and c.bic < chosen.bic + _DECISIVE} - {name}
-        if rivals <= _MORE_GENERAL[name]:
-            ordered = (chosen, *(c for c in ranked if c is not chosen))
-            return Selection(name, ordered, f"{name}: the simplest joint that explains the movement")
-    near = [c for c in ranked if c.bic - best < _CLEAR and c.fit]
-    likely = " or ".join(c.kind for c in near) or "none of " + ", ".join(scores)
+    if possible and ranked[0].probability >= _SURE:
+        return Selection(ranked[0].kind, ranked, f"{ranked[0].kind}: the simplest joint that explains the movement")
+    likely = " or ".join(c.kind for c in ranked if c.probability > 1.0 - _SURE) or "none of " + ", ".join(scores)
     return Selection(None, ranked, f"Not moved enough to tell: it could be {likely}. Move the joint further.")
 
 

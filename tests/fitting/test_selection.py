@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fitting
+from fitting.se3 import rotation_exp
 from fitting.synthetic import axis_error, joint_poses
 
 
@@ -133,3 +134,42 @@ def test_play_is_no_joint() -> None:
         poses[:, :3, 3] += 1.5e-4 * np.sin(2.0 * np.pi * (rng.uniform(1.0, 6.0, 3) * t + rng.uniform(size=3)))
         choice = fitting.select(poses)
         assert choice.kind == "rigid", choice.reason
+
+
+def test_a_drawer_whose_gripper_turns_with_it_is_a_drawer() -> None:
+    """The turn follows the slide, as a screw's would, but the positions run straight."""
+    for seed in range(4):
+        rng = np.random.default_rng(100 + seed)
+        scene = joint_poses(seed, slide=0.2, n=600)
+        about = np.cross(scene.axis, rng.normal(size=3)) + 0.5 * scene.axis
+        turn = np.radians(5.0) * scene.slides[:, None] / 0.2 * about / np.linalg.norm(about)
+        poses = scene.poses.copy()
+        poses[:, :3, :3] = rotation_exp(turn) @ poses[:, :3, :3]
+        choice = fitting.select(poses)
+        assert choice.kind == "prismatic", choice.to_dict()
+
+
+@pytest.mark.parametrize(("turn", "slide"), [(60.0, 0.008), (2.2, 0.12)])
+def test_a_handle_may_turn_first_and_slide_afterwards(turn: float, slide: float) -> None:
+    """The smaller movement comes after the larger one is over, and is no pause of it."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        still = joint_poses(seed, n=400, radius=0.05)
+        t = np.linspace(0.0, 1.0, 400)
+        A = rotation_exp(np.radians(turn) * np.clip(2.0 * t, 0.0, 1.0)[:, None] * still.axis)
+        arm = still.poses[:, :3, 3] - still.point
+        slides = slide * np.clip(2.0 * t - 1.0, 0.0, 1.0)[:, None] * still.axis
+        poses = still.poses.copy()
+        poses[:, :3, 3] = still.point + (A @ arm[:, :, None])[:, :, 0] + slides
+        poses[:, :3, :3] = rotation_exp(np.radians(0.02) * rng.normal(size=(400, 3))) @ A @ poses[:, :3, :3]
+        choice = fitting.select(poses)
+        assert choice.kind == "cylindrical", choice.to_dict()
+        assert choice.fit.inlier_share > 0.8
+
+
+def test_probabilities_rank_the_candidates() -> None:
+    for seed in range(3):
+        choice = fitting.select(joint_poses(seed, turn=0.05, slide=0.004, radius=0.05, n=300).poses)
+        shares = list(choice.probabilities.values())
+        assert shares == sorted(shares, reverse=True)
+        assert choice.kind == (next(iter(choice.probabilities)) if shares[0] >= 0.95 else None)
