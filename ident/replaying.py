@@ -10,18 +10,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fitting import warm_up
-from ident.aside import aside, worthwhile
-from ident.errors import IdentError
+from ident.decoding import Decoding, decoding
 from ident.model import model_text, parse_model
 from ident.placing import finished_model
+from ident.resume import log_of, start_of
 from ident.retelling import Workflow
 from ident.takes import TakeData
 from ident.tree import KinematicTree
-from ident.workflow.events import Event, TakeEnded, event_from_dict
-from ident.workflow.quality import QualityLimits
 from ident.workflow.state import State
 from sessions import Session, open_session
 from sessions.datagrams import Datagrams
@@ -81,16 +79,24 @@ def replay(
     on_state: Callable[[State], None] = lambda _: None,
     plot: PlotSettings | None = None,
     stop: threading.Event | None = None,
+    begun: Decoding | None = None,
 ) -> Replayed:
-    """Play a session; ``speed`` None means as fast as possible. Takes before ``from_take`` are not waited for."""
-    begun = time.monotonic()
-    session, settings = open_session(path), plot or PlotSettings()
-    if speed is None and settings.mode == "off" and stop is None and worthwhile():
-        session, played, workflow = _played_at_once(session, from_take, on_state)
-    else:
-        played, workflow = _played(session, speed, from_take, on_state, settings, stop)
+    """Play a session; ``speed`` None means as fast as possible. Takes before ``from_take`` are not waited for.
+
+    Whoever has let another process begin to decode all of it hands that over as ``begun``.
+    """
+    since, settings = time.monotonic(), plot or PlotSettings()
+    unwatched = speed is None and settings.mode == "off" and stop is None
+    with decoding(path, from_take, wanted=unwatched and begun is None) as anew:
+        ahead = begun or anew
+        if ahead is not None:
+            since = ahead.begun
+            session, played, workflow = _played_at_once(ahead, on_state)
+        else:
+            session = open_session(path)
+            played, workflow = _played(session, speed, from_take, on_state, settings, stop)
     tree = finished_model(workflow.state)
-    whole = dataclasses.replace(played, real_s=time.monotonic() - begun)
+    whole = dataclasses.replace(played, real_s=time.monotonic() - since)
     recorded, differences = _recorded_digest(session), tuple(workflow.differences)
     return Replayed(workflow.state, workflow.data, tree, whole, recorded, differences, _incomplete(session))
 
@@ -106,8 +112,8 @@ def _played(
     """Play a session in step with its events, as fast or slowly as is wished, for whoever watches."""
     from ident.playback import Playback
 
-    log = _log(session)
-    playback, begin_ns = Playback(session, log, on_state), _start(log, from_take)
+    log = log_of(session)
+    playback, begin_ns = Playback(session, log, on_state), start_of(log, from_take)
     if begin_ns is not None:
         play(session, playback.feed, speed=None, t1_ns=begin_ns - 1)
     with _plotted(playback, settings) as feed:
@@ -116,48 +122,22 @@ def _played(
     return played, playback
 
 
-class _Decoded(NamedTuple):
-    """A session with what was read of it, and the takes in it."""
-
-    session: Session
-    played: Played
-    limits: QualityLimits
-    data: dict[int, TakeData]
-    differences: list[str]
-
-
-def _played_at_once(
-    session: Session, from_take: int, on_state: Callable[[State], None]
-) -> tuple[Session, Played, Workflow]:
+def _played_at_once(decoding: Decoding, on_state: Callable[[State], None]) -> tuple[Session, Played, Workflow]:
     """Play a session that nobody watches by two processes; return it with what was read of it.
 
     One reads and decodes while the other loads what the fits need. Then they share the fits, which the record allows
     to begin before those before them are done.
     """
-    with aside(lambda: _decoded(session, from_take)) as decoding:
-        # What is loaded now stays, so that searching it for garbage is of no use, here or in the next copy.
-        gc.disable()
-        warm_up()
-        gc.freeze()
-        gc.enable()
-        found = decoding()
+    # What is loaded now stays, so that searching it for garbage is of no use, here or in the next copy.
+    gc.disable()
+    warm_up()
+    gc.freeze()
+    gc.enable()
+    found = decoding.result()
     workflow = Workflow(found.limits, on_state)
     workflow.data, workflow.differences = found.data, found.differences
-    workflow.fold_all(_log(found.session))
+    workflow.fold_all(log_of(found.session))
     return found.session, found.played, workflow
-
-
-def _decoded(session: Session, from_take: int) -> _Decoded:
-    from ident.playback import Playback
-
-    log = _log(session)
-    begin_ns = _start(log, from_take)
-    playback = Playback(session, [event for event in log if isinstance(event, TakeEnded)], lambda _: None)
-    if begin_ns is not None:
-        play(session, playback.feed, speed=None, t1_ns=begin_ns - 1)
-    played = play(session, playback.feed, speed=None, t0_ns=begin_ns)
-    playback.finish()
-    return _Decoded(session, played, playback.limits, playback.data, playback.differences)
 
 
 @contextmanager
@@ -189,15 +169,6 @@ def _plotted(playback: "Playback", settings: PlotSettings) -> Iterator[Callable[
         settings.say(plot.note)
 
 
-def _log(session: Session) -> list[Event]:
-    log = [event_from_dict(entry.content) for entry in session.events()]
-    if not log:
-        raise IdentError(
-            f"{session.path} holds no workflow events; `ident replay --serve` can still stream its datagrams."
-        )
-    return log
-
-
 def _incomplete(session: Session) -> str:
     unreadable = sum(damage.length for damage in session.damage)
     lacks = [f"{unreadable} bytes are unreadable"] if unreadable else []
@@ -210,13 +181,3 @@ def _recorded_digest(session: Session) -> str | None:
     if document is None:
         return None
     return model_digest(parse_model(json.dumps(document), f"the model in {session.path}"))
-
-
-def _start(log: list[Event], from_take: int) -> int | None:
-    if not from_take:
-        return None
-    for event in log:
-        if isinstance(event, TakeEnded) and event.take + 1 == from_take:
-            return event.t0_ns
-    last = max((e.take + 1 for e in log if isinstance(e, TakeEnded)), default=0)
-    raise IdentError(f"There is no finished take {from_take}; the session has takes 1 to {last}.")

@@ -67,15 +67,18 @@ def _replay(path: Path, speed: float | None, from_take: int, plot: str, out: Pat
     import gc
     import sys
 
-    from ident.replaying import PlotSettings, replay
-    from ident.ui.lines import Lines
+    from ident.decoding import decoding
 
-    lines = Lines(sys.stdout, guide=False)
     folder = Path() if out is None else _prepared(out)
-    settings = PlotSettings(plot, folder / "live.png", lambda note: print(note, file=sys.stderr))
-    gc.freeze()
-    gc.enable()
-    done = replay(path, speed=speed, from_take=from_take, on_state=lines.show, plot=settings)
+    with decoding(path, from_take, wanted=speed is None and plot == "off") as begun:
+        from ident.replaying import PlotSettings, replay
+        from ident.ui.lines import Lines
+
+        lines = Lines(sys.stdout, guide=False)
+        settings = PlotSettings(plot, folder / "live.png", lambda note: print(note, file=sys.stderr))
+        gc.freeze()
+        gc.enable()
+        done = replay(path, speed=speed, from_take=from_take, on_state=lines.show, plot=settings, begun=begun)
     played = done.played
     whole_s = _since_start_s() or played.real_s
     print(
