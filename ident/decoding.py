@@ -5,6 +5,7 @@ Light to import, since both processes still have everything else before them.
 
 import gc
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,20 +14,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from ident.aside import aside, worthwhile
 
 if TYPE_CHECKING:
-    from ident.takes import TakeData
+    from ident.streams import Windows
     from ident.workflow.quality import QualityLimits
     from sessions import Session
+    from sessions.datagrams import Datagrams
     from sessions.replay import Played
 
 
 class Decoded(NamedTuple):
-    """A session with what was read of it, and the takes in it."""
+    """A session with what was read of it, and of each take that has an end what its streams hold."""
 
     session: "Session"
     played: "Played"
     limits: "QualityLimits"
-    data: "dict[int, TakeData]"
-    differences: list[str]
+    takes: "list[Windows]"
 
 
 class Decoding(NamedTuple):
@@ -50,8 +51,8 @@ def decoding(path: Path, from_take: int, *, wanted: bool) -> Iterator[Decoding |
 
 
 def _decoded(path: Path, from_take: int) -> Decoded:
-    from ident.playback import Playback
-    from ident.resume import log_of, start_of
+    from ident.recorded import log_of, start_of
+    from ident.streams import Streams
     from ident.workflow.events import TakeEnded
     from sessions import open_session
     from sessions.replay import play
@@ -60,10 +61,18 @@ def _decoded(path: Path, from_take: int) -> Decoded:
     gc.enable()
     session = open_session(path)
     log = log_of(session)
-    begin_ns = start_of(log, from_take)
-    playback = Playback(session, [event for event in log if isinstance(event, TakeEnded)], lambda _: None)
+    begin_ns, streams, takes = start_of(log, from_take), Streams(session), []
+    waiting = deque(event for event in log if isinstance(event, TakeEnded))
+
+    def feed(batch: "Datagrams") -> None:
+        streams.feed(batch)
+        # The buffers hold no more than the longest take: each is taken out when it has ended.
+        while waiting and waiting[0].t_ns <= batch.t_ns[-1]:
+            takes.append(streams.windows(waiting.popleft()))
+
     if begin_ns is not None:
-        play(session, playback.feed, speed=None, t1_ns=begin_ns - 1)
-    played = play(session, playback.feed, speed=None, t0_ns=begin_ns)
-    playback.finish()
-    return Decoded(session, played, playback.limits, playback.data, playback.differences)
+        play(session, feed, speed=None, t1_ns=begin_ns - 1)
+    played = play(session, feed, speed=None, t0_ns=begin_ns)
+    streams.finish()
+    takes += [streams.windows(ended) for ended in waiting]
+    return Decoded(session, played, streams.limits, takes)

@@ -19,8 +19,9 @@ from ident.identify import build_tree
 from ident.imported import imported_measurement
 from ident.model.compare import Difference, compare
 from ident.placing import finished_model
+from ident.recorded import recorded_rig
 from ident.reprocess import refit
-from ident.resume import measurement_of, recorded_rig
+from ident.resume import measurement_of
 from ident.tree import KinematicTree
 from ident.workflow.quality import QualityLimits
 from ident.workflow.state import State

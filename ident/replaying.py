@@ -16,10 +16,11 @@ from fitting import warm_up
 from ident.decoding import Decoding, decoding
 from ident.model import model_text, parse_model
 from ident.placing import finished_model
-from ident.resume import log_of, start_of
+from ident.recorded import log_of, start_of
 from ident.retelling import Workflow
 from ident.takes import TakeData
 from ident.tree import KinematicTree
+from ident.workflow.events import TakeEnded
 from ident.workflow.state import State
 from sessions import Session, open_session
 from sessions.datagrams import Datagrams
@@ -135,8 +136,10 @@ def _played_at_once(decoding: Decoding, on_state: Callable[[State], None]) -> tu
     gc.enable()
     found = decoding.result()
     workflow = Workflow(found.limits, on_state)
-    workflow.data, workflow.differences = found.data, found.differences
-    workflow.fold_all(log_of(found.session))
+    log = log_of(found.session)
+    for ended, windows in zip((event for event in log if isinstance(event, TakeEnded)), found.takes, strict=True):
+        workflow.take_in(ended, windows)
+    workflow.fold_all(log)
     return found.session, found.played, workflow
 
 

@@ -5,14 +5,19 @@ import os
 import select
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from ident.aside import aside
 from ident.reprocess import ANSWERS, along_the_record, answered_again
-from ident.takes import TakeData
-from ident.workflow.events import Event
+from ident.takes import TakeData, take_data
+from ident.workflow.events import Event, TakeEnded
 from ident.workflow.machine import step
 from ident.workflow.quality import QualityLimits
 from ident.workflow.state import State
+
+if TYPE_CHECKING:
+    # The process that fits does not load decoders.
+    from ident.streams import Windows
 
 _NUMBER = 4
 """Bytes of a number in a pipe."""
@@ -28,6 +33,17 @@ class Workflow:
         """Takes with other samples, and answers that would have led elsewhere; the recorded ones led on."""
         self.limits = limits
         self._on_state = on_state
+
+    def take_in(self, ended: TakeEnded, windows: "Windows") -> None:
+        """Hold the data of a take for the answers that follow, and whether it has the samples that it had."""
+        window = ended.t0_ns, ended.t1_ns
+        data = take_data(windows.body, *window, windows.reference, windows.loads)
+        if data.samples != ended.samples:
+            self.differences.append(
+                f"take {ended.take + 1}: it had {ended.samples} samples when it was closed, now it has "
+                f"{data.samples}; the session is damaged, or of an older version of ident"
+            )
+        self.data[ended.take] = data
 
     def fold(self, recorded: Event, answer: Event | None = None) -> Event:
         """Take in the next event, with the new answer where that is known already; return what took effect."""

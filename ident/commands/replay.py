@@ -126,7 +126,7 @@ def _prepared(folder: Path) -> Path:
 def _serve(path: Path, speed: float) -> int:
     import gc
 
-    from ident.playback import recorded_calibration
+    from ident.recorded import recorded_calibration
     from sessions import open_session
     from sessions.serve import Place, SessionServer
 

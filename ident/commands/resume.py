@@ -24,7 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Restore the state and run the workflow from there."""
     from ident.guided import Interface, Simulation, guide
-    from ident.resume import recorded_rig, restore
+    from ident.recorded import recorded_rig
+    from ident.resume import restore
     from ident.rigs import SIMULATED, open_rig_config
 
     session, state, data = restore(args.session)

@@ -16,7 +16,7 @@ import pinocchio
 import pytest
 import yourdfpy
 
-from ident import replaying, reprocess
+from ident import decoding, reprocess
 from ident.cli import main
 from ident.errors import IdentError
 from ident.model import load_model
@@ -65,7 +65,7 @@ def test_other_programs_place_every_frame_where_ident_does(door: Path) -> None:
 @pytest.fixture(params=[True, False], ids=["in two processes", "in one"])
 def processes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A replay at full speed that uses both processors, and one that has one only."""
-    monkeypatch.setattr(replaying, "worthwhile", lambda: request.param)
+    monkeypatch.setattr(decoding, "worthwhile", lambda: request.param)
 
 
 @pytest.mark.usefixtures("processes")
