@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fitting.compiled import compiled, summed
 from fitting.dense import direction, eigen, factor, sandwiched, solved, turned
-from fitting.engine import following
+from fitting.following import following
 from fitting.kernels import compacted, extent
 from fitting.result import Mask
 from fitting.se3 import Array

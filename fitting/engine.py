@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from fitting.compiled import compiled, with_parts
+from fitting.compiled import with_parts
 from fitting.kernels import (
     changes,
     columns,
@@ -19,7 +19,6 @@ from fitting.kernels import (
     extent,
     filled,
     gated,
-    largest,
     likeliest,
     mean_square,
     rows,
@@ -35,7 +34,6 @@ from fitting.ransac import (
     LEAST,
     LOOSE,
     PROMISING,
-    ROUNDING,
     STEADY,
     SUBSET,
     WEIGHTY,
@@ -43,22 +41,21 @@ from fitting.ransac import (
     Found,
     Limits,
     Model,
-    Path,
     limits_of,
 )
 from fitting.result import Mask
 from fitting.se3 import Array
-from fitting.segment_kernels import pace_of, samples_along, suspected
+from fitting.segment_kernels import suspected
 
 _TURNS = 6
-_BRIEF, _THOROUGH = (1, 2), (2, 12)
+_BRIEF, THOROUGH = (1, 2), (2, 12)
 """Rounds of refits, and steps in each."""
 _MANY, _SOME, _ONE = (PROMISING, LOOSE), (KEPT, LEAST), (1, LEAST)
 """How many hypotheses are kept, and the share of samples that they explain at least."""
-_ACROSS = 2
+ACROSS = 2
 """Components across a path."""
-_LIMITS = limits_of(_ACROSS)
-_BELOW = truncated_mean(_ACROSS, GATE) / _ACROSS
+LIMITS = limits_of(ACROSS)
+_BELOW = truncated_mean(ACROSS, GATE) / ACROSS
 
 
 def from_sample(data: Array, chosen: NDArray[np.int64]) -> Array:
@@ -132,10 +129,10 @@ def search(
         nobody = np.zeros(data.shape[1], dtype=np.bool_)
         return np.zeros(hypotheses.shape[1]), np.zeros(data.shape[1]), 0.0, nobody, nobody
     best = max(likeliest(table[:count], _ONE, floor**2)[0][0], 0)
-    found = improved(starts[best], data, scales[best], noise, floor, limits, _THOROUGH)
+    found = improved(starts[best], data, scales[best], noise, floor, limits, THOROUGH)
     while noise <= 0.0 and crowded(found[1], limits[0] * found[2] ** 2, CROWD):
         floor = WIDER * found[2]
-        found = improved(found[0], data, floor, noise, floor, limits, _THOROUGH)
+        found = improved(found[0], data, floor, noise, floor, limits, THOROUGH)
     return found
 
 
@@ -150,8 +147,8 @@ def settled(data: Array, found: Found, noise: float, floor: float, allowed: Mask
             scale = noise
         else:
             total, count = mean_square(squares, used)
-            scale = max(math.sqrt(total / (max(_ACROSS * count - freedoms, 1) * _BELOW)), floor)
-        inliers = (squares <= _LIMITS[0] * scale**2) & allowed
+            scale = max(math.sqrt(total / (max(ACROSS * count - freedoms, 1) * _BELOW)), floor)
+        inliers = (squares <= LIMITS[0] * scale**2) & allowed
         keep = inliers & ~suspected(offsets(parameters, data), inliers, scale)
         keep &= ~strays(data, keep, ASTRAY * scale)
         if counted(keep) < least:
@@ -159,23 +156,9 @@ def settled(data: Array, found: Found, noise: float, floor: float, allowed: Mask
         if changes(keep, used) <= len(keep) // STEADY and extent(data, used) <= WEIGHTY * extent(data, keep):
             break
         used = keep
-        parameters = refine(parameters, data, used, _THOROUGH[1])
+        parameters = refine(parameters, data, used, THOROUGH[1])
         squares = residuals(parameters.reshape((1, -1)), data)[0]
     return parameters, squares, scale, keep, used
-
-
-def follow(data: Array, judging: Array, choosing: Array, size: int, noise: float, least: int, freedoms: int) -> Found:
-    """The path that samples (3, n) in metres follow, in time order, with their bursts, strays and long pauses left out.
-
-    judging, choosing: random numbers, 0 to 1, for judges (none: all samples) and hypotheses; size: samples in each.
-    """
-    n = data.shape[1]
-    floor = ROUNDING * max(largest(data), 1e-3)
-    way, allowed = pace_of(data)
-    judges = samples_along(way, n, judging, len(judging)) if len(judging) > 0 else np.arange(n)
-    chosen = samples_along(way, n, choosing, size).reshape((-1, size))
-    found = search(data, judges, chosen, noise, floor, _LIMITS)
-    return settled(data, found, noise, floor, allowed, least, freedoms)
 
 
 def searching(model: Model) -> Callable[..., Found]:
@@ -186,22 +169,3 @@ def searching(model: Model) -> Callable[..., Found]:
         "refine": model.refine,
     }
     return with_parts(search, "search", {**parts, "improved": with_parts(improved, "improved", parts)})
-
-
-def following(
-    name: str,
-    from_sample: Callable[[Array, NDArray[np.int64]], Array],
-    residuals: Callable[[Array, Array], Array],
-    refine: Callable[[Array, Array, Mask, int], Array],
-    offsets: Callable[[Array, Array], Array],
-) -> Path:
-    """``follow`` compiled with the parts of a model, which are compiled."""
-    parts: dict[str, Callable[..., object]] = {
-        "from_sample": from_sample,
-        "residuals": residuals,
-        "refine": refine,
-        "offsets": offsets,
-    }
-    for step in (improved, search, settled):
-        parts[step.__name__] = compiled(with_parts(step, f"{name}_{step.__name__}", parts))
-    return compiled(with_parts(follow, f"{name}_follow", parts))

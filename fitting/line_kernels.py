@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fitting.compiled import compiled, summed
 from fitting.dense import completed, eigen
-from fitting.engine import following
+from fitting.following import following
 from fitting.result import Mask
 from fitting.se3 import Array
 

@@ -70,7 +70,7 @@ class Model(Protocol):
 Found = tuple[Array, Array, float, Mask, Mask]
 """What the engine finds: the fields of ``Consensus``."""
 Path = Callable[[Array, Array, Array, int, float, int, int], Found]
-"""Follows samples with one model: ``fitting.engine.follow``."""
+"""Follows samples with one model: ``fitting.following.follow``."""
 Limits = tuple[float, float, float]
 """Largest good square, median and almost largest of the squares, in variances."""
 
@@ -108,7 +108,7 @@ def follow(
     least: int,
     freedoms: int,
 ) -> Consensus | FitFailure:
-    """Find the path (``fitting.engine.following``) that samples, columns (3, n), follow, bursts and pauses left out.
+    """Find the path (``fitting.following.following``) that samples, columns (3, n), follow, bursts and pauses left out.
 
     size: samples in a hypothesis; least: samples to keep; freedoms: of the model.
     """

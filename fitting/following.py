@@ -1,0 +1,61 @@
+"""The path that samples follow: a quick search, and a second look at rival paths where the first leaves a doubt.
+
+Compiled as one call for a whole take, together with the parts of a model (``fitting.engine``).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fitting.compiled import compiled, with_parts
+from fitting.engine import LIMITS, improved, offsets, search, settled
+from fitting.kernels import largest
+from fitting.ransac import ROUNDING, Found, Path
+from fitting.result import Mask
+from fitting.rival_kernels import unevenness
+from fitting.rivals import contenders, likeliest_rival, plain
+from fitting.se3 import Array
+from fitting.segment_kernels import pace_of, samples_along
+
+_SHORTEST = 24
+"""Fewer samples do not show whether residuals go in stretches."""
+
+
+def follow(data: Array, judging: Array, choosing: Array, size: int, noise: float, least: int, freedoms: int) -> Found:
+    """The path that samples (3, n) in metres follow, in time order, with their bursts, strays and long pauses left out.
+
+    judging, choosing: random numbers, 0 to 1, for judges (none: all samples) and hypotheses; size: samples in each.
+    """
+    n = data.shape[1]
+    floor = ROUNDING * max(largest(data), 1e-3)
+    way, allowed = pace_of(data)
+    judges = samples_along(way, n, judging, len(judging)) if len(judging) > 0 else np.arange(n)
+    chosen = samples_along(way, n, choosing, size).reshape((-1, size))
+    found = search(data, judges, chosen, noise, floor, LIMITS)
+    found = settled(data, found, noise, floor, allowed, least, freedoms)
+    if found[2] == 0.0 or n < _SHORTEST:
+        return found
+    wandering, clumped = unevenness(offsets(found[0], data), found[3], allowed, found[2])
+    if wandering or clumped:
+        return likeliest_rival(data, found, way, allowed, size, noise, floor, least, freedoms)
+    return found
+
+
+def following(
+    name: str,
+    from_sample: Callable[[Array, NDArray[np.int64]], Array],
+    residuals: Callable[[Array, Array], Array],
+    refine: Callable[[Array, Array, Mask, int], Array],
+    offsets: Callable[[Array, Array], Array],
+) -> Path:
+    """``follow`` compiled with the parts of a model, which are compiled."""
+    parts: dict[str, Callable[..., object]] = {
+        "from_sample": from_sample,
+        "residuals": residuals,
+        "refine": refine,
+        "offsets": offsets,
+    }
+    for step in (improved, search, settled, contenders, plain, likeliest_rival):
+        parts[step.__name__] = compiled(with_parts(step, f"{name}_{step.__name__}", parts))
+    return compiled(with_parts(follow, f"{name}_follow", parts))
