@@ -16,6 +16,10 @@ _SUBSET = 200
 _KEPT = 3
 _WILD = 0.2
 """Radians of orientation noise that no tracker has."""
+_NEARLY = 0.95
+"""Share of the samples that may move from which a joint with two coordinates needs no second look."""
+_WIDE = 6.0
+"""Noise, over that of who agrees, at which others are let in once."""
 _FARTHEST = 5.0
 """Metres between an axis and what it carries; hypotheses beyond it are noise."""
 SMALLEST_TURN = 1e-9
@@ -75,6 +79,15 @@ def agree(
     motion = replace(best.motion, starts=(replace(start, q=np.zeros((len(take), 2))),))
     result = optimised(kind, take, motion, best.noise, given, floor, rounds=4, steps=4)
     limit = chi2_quantile(6 - kind.latents, GATE)
+    if kind.latents > 1 and result.inliers.sum() < _NEARLY * len(pool):
+        # Part of a slide fits many axes beside a small turn: let in who nearly agrees, begin at their line, and see who
+        # stays.
+        near = weighed(result.residuals, result.noise) <= _WIDE**2 * limit
+        middle = np.median(take.p[near], axis=0)
+        line = np.linalg.svd(take.p[near] - middle, full_matrices=False)[2][0]
+        weights = [near / result.noise.position**2], [near / result.noise.orientation**2]
+        motion = solve(kind, replace(result.motion, axis=line, center=middle), [take], *weights, 20).motion
+        result = _best([result, optimised(kind, take, motion, result.noise, given, floor, rounds=4, steps=4)])
     # A position noise that was given far too small leaves all outside, however wide the gate for orientations.
     while (
         orientation_noise is None

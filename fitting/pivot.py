@@ -7,14 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fitting import checks, ransac
-from fitting.noise import correlation_time
+from fitting.noise import chi2_median, correlation_time
 from fitting.ransac import consensus
 from fitting.result import Fit, FitFailure, Mask, frozen
 from fitting.se3 import Array
 
 _LEAST = 4
-_UNCERTAIN = 0.5
-"""Metres. A point less certain than this says nothing."""
+_UNCERTAIN, _VAGUE = 0.5, 0.5
+"""Metres, and share of its distance from the tracked origin: a point less certain than this says nothing."""
+_NEAR = 0.02
+"""Metres: a tracked origin so near to its point says where that is without any turn."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +110,15 @@ def _described(data: Array, parameters: Array, inliers: Mask, sigma: float) -> P
     if count < max(_LEAST, 0.3 * len(inliers)):
         return FitFailure(f"Only {count} of {len(inliers)} poses agree with one fixed point. Record again.")
     residuals = pivot_residuals(parameters[None], data)[0]
-    matrix, _ = _equations(*_poses(data), inliers.astype(float))
+    matrix, right = _equations(*_poses(data), inliers.astype(float))
     tau = correlation_time(residuals, inliers, 2)
+    shrunk = _shrunk(matrix, right, parameters, _turn_noise(data, inliers, parameters, sigma))
     values = np.linalg.eigvalsh(matrix)
     # A body that turned about one axis only leaves the point free along it.
-    if values[0] <= 1e-12 * values[-1] or sigma * np.sqrt(tau / values[0]) > _UNCERTAIN:
+    reach = max(float(np.linalg.norm(parameters[3:])), _NEAR)
+    loose = sigma * float(np.sqrt(tau / max(values[0], 1e-300)))
+    loose = float(np.hypot(loose, np.linalg.norm(shrunk[3:])))
+    if values[0] <= 1e-12 * values[-1] or loose > min(_UNCERTAIN, _VAGUE * reach):
         return FitFailure(
             "The body turned about one axis only, or hardly at all: the fixed point could be anywhere along it. "
             "Turn it about two directions."
@@ -123,8 +129,28 @@ def _described(data: Array, parameters: Array, inliers: Mask, sigma: float) -> P
         noise=sigma,
         point=frozen(parameters[:3]),
         body_point=frozen(parameters[3:]),
-        covariance=frozen(sigma**2 * tau * np.linalg.inv(matrix)),
+        covariance=frozen(sigma**2 * tau * np.linalg.inv(matrix) + np.outer(shrunk, shrunk)),
     )
+
+
+def _turn_noise(data: Array, inliers: Mask, parameters: Array, sigma: float) -> float:
+    """Noise (rad) of the orientations: no more than neighbours differ by, or than the residuals leave room for."""
+    R = _poses(data)[0][inliers]
+    steps = float(np.median(((R[1:] - R[:-1]) ** 2).sum(axis=(1, 2)))) / (4.0 * chi2_median(3)) if len(R) > 1 else 0.0
+    reach = float(np.linalg.norm(parameters[3:]))
+    return float(np.sqrt(min(steps, 1.5 * (sigma / max(reach, 1e-9)) ** 2)))
+
+
+def _shrunk(matrix: Array, right: Array, parameters: Array, turn_noise: float) -> Array:
+    """How far (6,) noise of the orientations has drawn the points together: mean rotations are shorter for it.
+
+    Infinite where the noise explains all of the turn.
+    """
+    longer = np.ones((6, 6))
+    longer[:3, 3:] = longer[3:, :3] = 1.0 / max(1.0 - turn_noise**2, 0.5)
+    if np.linalg.eigvalsh(matrix * longer)[0] <= 1e-12 * np.trace(matrix):
+        return np.full(6, np.inf)
+    return np.asarray(np.linalg.solve(matrix * longer, right * longer[:, 0]) - parameters)
 
 
 def _equations(R: Array, p: Array, weights: Array) -> tuple[Array, Array]:

@@ -101,3 +101,30 @@ def test_several_takes_share_one_axis() -> None:
     circle = fitting.fit_circle([first[:, :3, 3], (second @ grip)[:, :3, 3]])
     assert circle, circle
     assert axis_error(circle, scene)[2] < 25.0
+
+
+@pytest.mark.parametrize("reach", [0.01, 0.2, 1.0])
+def test_a_body_that_hardly_turned_has_no_pivot(reach: float) -> None:
+    """Turns within their noise fit a point, but noise of the regressor draws it to the tracked origin."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        t = np.linspace(0.0, 1.0, 300)
+        course = np.stack([np.sin(9.0 * t + 1.0), np.cos(7.0 * t), np.sin(4.0 * t)], axis=1)
+        for turn, told in ((1e-3, False), (0.3, True)):
+            R = rotation_exp(turn * course) @ rotation_exp(rng.normal(size=3))
+            p = 5e-4 * rng.normal(size=(300, 3)) - R @ np.array([reach, 0.0, 0.0])
+            fit = fitting.fit_pivot(frame(rotation_exp(2e-3 * rng.normal(size=(300, 3))) @ R, p))
+            assert bool(fit) == told
+            if fit:
+                assert np.linalg.norm(fit.point) < 5.0 * fit.position_std
+
+
+def test_a_handle_that_hardly_turns_claims_no_more_than_it_knows() -> None:
+    """A turn of one degree at 30 cm: a part of the slide alone fits axes that are a quarter of a radian off."""
+    squares = []
+    for seed in (5007, 5008, 5031, 5037, 5044, 5045, 5054):
+        scene = joint_poses(seed, turn=0.02, slide=0.1, radius=0.3, n=600, outliers=0.0 if seed == 5031 else 0.3)
+        fit = fitting.fit_cylindrical(scene.poses)
+        assert fit, fit
+        squares.append(axis_error(fit, scene)[2])
+    assert np.mean(squares) < 10.0
