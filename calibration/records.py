@@ -22,7 +22,7 @@ Matrix = tuple[tuple[FiniteFloat, ...], ...]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class TipValues(_Strict):

@@ -17,7 +17,8 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 class Section(BaseModel):
     """A table of the rig file; a misspelt key is an error, not a default."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+    # Most commands check one rig or none: what checks it is made then, and once for all tables.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False, defer_build=True)
 
 
 class Mocap(Section):
@@ -87,7 +88,7 @@ class RigConfig(Section):
     name: str = "rig"
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.80665)
     """In the world frame, m/s². Motive's own default has y up: (0, -9.80665, 0)."""
-    mocap: Mocap = Mocap()
+    mocap: Mocap = Field(default_factory=Mocap)
     ft: ForceTorque | None = None
     trigger: Trigger | None = None
     quality: dict[str, float] = {}

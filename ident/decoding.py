@@ -51,7 +51,7 @@ def decoding(path: Path, from_take: int, *, wanted: bool) -> Iterator[Decoding |
 
 
 def _decoded(path: Path, from_take: int) -> Decoded:
-    from ident.recorded import log_of, start_of
+    from ident.log import log_of, start_of
     from ident.streams import Streams
     from ident.workflow.events import TakeEnded
     from sessions import open_session

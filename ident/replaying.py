@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from fitting import warm_up
 from ident.decoding import Decoding, decoding
+from ident.log import log_of, start_of
 from ident.model import model_text, parse_model
 from ident.placing import finished_model
-from ident.recorded import log_of, start_of
 from ident.retelling import Workflow
 from ident.takes import TakeData
 from ident.tree import KinematicTree

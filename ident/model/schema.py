@@ -24,7 +24,7 @@ Pair = Annotated[list[Number | None], Field(min_length=2, max_length=2)]
 class _Part(BaseModel):
     """Unknown fields are kept; numbers must be finite; text is never taken for a number."""
 
-    model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False, defer_build=True)
 
 
 class FrameData(_Part):
