@@ -79,15 +79,8 @@ def agree(
     motion = replace(best.motion, starts=(replace(start, q=np.zeros((len(take), 2))),))
     result = optimised(kind, take, motion, best.noise, given, floor, rounds=4, steps=4)
     limit = chi2_quantile(6 - kind.latents, GATE)
-    if kind.latents > 1 and result.inliers.sum() < _NEARLY * len(pool):
-        # Part of a slide fits many axes beside a small turn: let in who nearly agrees, begin at their line, and see who
-        # stays.
-        near = weighed(result.residuals, result.noise) <= _WIDE**2 * limit
-        middle = np.median(take.p[near], axis=0)
-        line = np.linalg.svd(take.p[near] - middle, full_matrices=False)[2][0]
-        weights = [near / result.noise.position**2], [near / result.noise.orientation**2]
-        motion = solve(kind, replace(result.motion, axis=line, center=middle), [take], *weights, 20).motion
-        result = _best([result, optimised(kind, take, motion, result.noise, given, floor, rounds=4, steps=4)])
+    if kind.latents > 1 and 5 <= result.inliers.sum() < _NEARLY * len(pool):
+        result = _best([result, _along_the_line(kind, take, result, given, floor)])
     # A position noise that was given far too small leaves all outside, however wide the gate for orientations.
     while (
         orientation_noise is None
@@ -103,6 +96,22 @@ def agree(
             f"The orientations scatter by {np.degrees(result.noise.orientation):.0f}°: no movement explains them."
         )
     return result
+
+
+def _along_the_line(
+    kind: Kind, take: Take, found: Agreement, given: tuple[float | None, float | None], floor: Noise
+) -> Agreement:
+    """Another try at a joint that slides: part of a slide fits many axes beside a small turn.
+
+    Begins at the line of all who nearly agree, and sees who stays.
+    """
+    wide = _WIDE**2 * chi2_quantile(6 - kind.latents, GATE)
+    near = found.inliers | (weighed(found.residuals, found.noise) <= wide)
+    middle = np.median(take.p[near], axis=0)
+    line = np.linalg.svd(take.p[near] - middle, full_matrices=False)[2][0]
+    wp, wo = near / found.noise.position**2, near / found.noise.orientation**2
+    motion = solve(kind, replace(found.motion, axis=line, center=middle), [take], [wp], [wo], 20).motion
+    return optimised(kind, take, motion, found.noise, given, floor, rounds=4, steps=4)
 
 
 def optimised(
