@@ -182,7 +182,23 @@ def _hypotheses(
 ) -> tuple[Array, Array, NDArray[np.int64]]:
     """Axes (m, 3), points on them (m, 3) and starting samples (m,) from pairs of poses far apart in time."""
     i, j = (rng.random((2, _HYPOTHESES)) * len(pool)).astype(np.int64)
-    i, j = pool[i], pool[j]
+    axes, centers, i = turns_between(take, pool[i], pool[j])
+    if kind.slides:
+        a, b = pool[(rng.random((2, _HYPOTHESES // 3)) * len(pool)).astype(np.int64)]
+        way = take.p[b] - take.p[a]
+        length = np.linalg.norm(way, axis=1)
+        apart = length > 1e-9
+        axes = np.concatenate([axes, way[apart] / length[apart, None]])
+        centers = np.concatenate([centers, take.p[a][apart]])
+        i = np.concatenate([i, a[apart]])
+    return np.ascontiguousarray(axes), np.ascontiguousarray(centers), i
+
+
+def turns_between(take: Take, i: NDArray[np.int64], j: NDArray[np.int64]) -> tuple[Array, Array, NDArray[np.int64]]:
+    """Axes (m, 3) and points on them (m, 3) about which samples i turned to where samples j are, with those i.
+
+    Pairs that hardly turned, or turned about something far away, are left out.
+    """
     E = take.R[j] @ np.swapaxes(take.R[i], 1, 2)
     vee = np.stack([E[:, 2, 1] - E[:, 1, 2], E[:, 0, 2] - E[:, 2, 0], E[:, 1, 0] - E[:, 0, 1]], axis=1)
     sine = np.linalg.norm(vee, axis=1)
@@ -195,16 +211,7 @@ def _hypotheses(
     cotangent = (1.0 + np.trace(E, axis1=1, axis2=2)) / sine
     centers = take.p[i] + 0.5 * (move + cotangent[:, None] * cross(axes, move))
     near = np.linalg.norm(centers - take.p[i], axis=1) < _FARTHEST
-    axes, centers, i = axes[near], centers[near], i[near]
-    if kind.slides:
-        a, b = pool[(rng.random((2, _HYPOTHESES // 3)) * len(pool)).astype(np.int64)]
-        way = take.p[b] - take.p[a]
-        length = np.linalg.norm(way, axis=1)
-        apart = length > 1e-9
-        axes = np.concatenate([axes, way[apart] / length[apart, None]])
-        centers = np.concatenate([centers, take.p[a][apart]])
-        i = np.concatenate([i, a[apart]])
-    return np.ascontiguousarray(axes), np.ascontiguousarray(centers), i
+    return axes[near], centers[near], i[near]
 
 
 def _best(found: list[Agreement]) -> Agreement:

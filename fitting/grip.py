@@ -84,7 +84,7 @@ def gripped(take: Take, noise: float | None, rng: np.random.Generator) -> Grippe
 def _two_grips(
     take: Take, pose: Agreement, circle: CircleFit | FitFailure, noise: float | None, one: Gripped | FitFailure
 ) -> Gripped | None:
-    """The take as two grips with a turn between them, where these explain it clearly better than one grip does."""
+    """The take as two grips, or one that held now and then, where that explains it clearly better than is known."""
     path = take.moving & (circle.inliers if isinstance(circle, CircleFit) else _on_path(take, pose, circle, noise))
     if path.sum() < _LONG * BLOCKS:
         return None
@@ -97,9 +97,8 @@ def _two_grips(
     if not doubtful(residuals, path):
         return None
     stretches = Stretches(take, path)
-    alone = stretches.one(motion, firm)
-    two = stretches.two(alone.motion)
-    if not stretches.better(two, alone):
+    two = stretches.better(stretches.one(motion, firm))
+    if two is None:
         return None
     starts, parts = [], []
     for piece, start in zip(two.pieces, two.motion.starts, strict=True):

@@ -14,10 +14,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from fitting.agreement import Noise
+from fitting.agreement import Noise, turns_between
 from fitting.motion import ROTARY, Motion, Start, Take, measured, settled_coordinates, solve
 from fitting.result import Mask
-from fitting.se3 import Array, rotation_exp, rotation_log
+from fitting.se3 import Array, cross, rotation_exp, rotation_log
 
 BLOCKS = 32
 """Stretches of a take: a hand takes a fifth of a take and more to turn."""
@@ -31,6 +31,8 @@ _PLAY_M, _PLAY_RAD = 0.0002, math.radians(0.12)
 """Slow play of a firm grip per axis, which no median takes away."""
 _MEDIAN = 1.25
 """Standard deviation of a median over that of a mean."""
+_KEPT = 3
+"""Of the grips through two stretches, so many are looked at more closely."""
 _GATE = 11.0
 """What a position or an orientation that does not agree costs, in squares of its noise."""
 _SECOND = 25.0
@@ -82,6 +84,39 @@ class Stretches:
         held = np.array([firm[a:b].mean() > 0.5 for a, b in pairwise(self._edges.tolist())])
         return self._explained(motion, [(0, held)], (Piece(0, len(self._take), firm),), 2)
 
+    def now_and_then(self) -> Explained | None:
+        """One grip that held in some of the stretches, before and after turns to and fro: the best of all pairs."""
+        from fitting.motion_kernels import hypothesis_scores
+
+        blocks, (position, orientation) = self._blocks, self._noise
+        axes, centers, start = turns_between(blocks, *np.triu_indices(BLOCKS, _SHORTEST))
+        if len(axes) == 0:
+            return None
+        every = np.arange(BLOCKS)
+        off, swung = hypothesis_scores(
+            np.ascontiguousarray(axes), np.ascontiguousarray(centers), start, blocks.R, blocks.p, every, False
+        )
+        off, swung = off / position**2, swung / orientation**2
+        cost = np.minimum(off, _GATE).sum(axis=1) + np.minimum(swung, _GATE).sum(axis=1)
+        found = []
+        for k in np.argsort(cost, kind="stable")[:_KEPT]:
+            motion = Motion(axes[k], centers[k], ())
+            about = (axes[k], centers[k], blocks.R[start[k]], blocks.p[start[k]])
+            ahead = measured(ROTARY, blocks, *about) - measured(ROTARY, blocks, *about, by="position")
+            arm = blocks.p[start[k]] - centers[k]
+            radius = float(np.linalg.norm(cross(axes[k], arm)))
+            ahead[:, 0] *= radius / math.hypot(position, radius * orientation)
+            held = (off[k] < _GATE) & (swung[k] < _GATE) & (ahead[:, 0] ** 2 < _GATE)
+            if np.count_nonzero(held) >= 2 * _SHORTEST:
+                found.append(self._explained(motion, [(0, held)], (self._whole(held),), 2))
+        return min(found, key=lambda one: one.cost, default=None)
+
+    def _whole(self, held: Mask) -> Piece:
+        """The take as one piece, firm in the stretches (b,) that held."""
+        firm = np.zeros(len(self._take), dtype=bool)
+        firm[self._edges[0] : self._edges[-1]] = np.repeat(held, np.diff(self._edges))
+        return Piece(0, len(self._take), firm)
+
     def two(self, motion: Motion) -> Explained:
         """The best of all pairs of grips: of turns far apart from one another, then of those beside the best."""
         first = min(((self._pair(motion, *turn, 0), turn) for turn in _turns(_FAR)), key=lambda tried: tried[0].cost)
@@ -89,10 +124,15 @@ class Stretches:
         beside = [t for t in _turns(_NEAR) if abs(t[0] - begin) <= _NEAR and abs(t[1] - end) <= _NEAR]
         return min((self._pair(first[0].motion, *turn, 1) for turn in beside), key=lambda one: one.cost)
 
-    def better(self, two: Explained, one: Explained) -> bool:
-        """Whether two grips explain clearly more than one, if play is as large as the better of them says."""
-        scale = max(min(two.cost, one.cost) / (_FIRM * BLOCKS), 1.0)
-        return one.cost - two.cost > _SECOND * scale
+    def better(self, one: Explained) -> Explained | None:
+        """The best of two grips and of one that held now and then, if it explains clearly more than what is known.
+
+        Clearly: if play is as large as the better of them says.
+        """
+        tried = [other for other in (self.now_and_then(), self.two(one.motion)) if other is not None]
+        best = min(tried, key=lambda other: other.cost + _SECOND * (len(other.pieces) - 1))
+        scale = max(min(best.cost, one.cost) / (_FIRM * BLOCKS), 1.0)
+        return best if one.cost - best.cost > _SECOND * scale else None
 
     def noise(self, motion: Motion, take: Take, firm: Mask) -> Noise:
         """Noise of single samples (n,) of a grip with one start, as far as it was ``firm``."""
