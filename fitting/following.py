@@ -14,7 +14,7 @@ from fitting.kernels import largest
 from fitting.ransac import ROUNDING, Found, Path
 from fitting.result import Mask
 from fitting.rival_kernels import unevenness
-from fitting.rivals import contenders, likeliest_rival, plain
+from fitting.rivals import contenders, from_blocks, likeliest_rival, plain
 from fitting.se3 import Array
 from fitting.segment_kernels import pace_of, samples_along
 
@@ -56,6 +56,6 @@ def following(
         "refine": refine,
         "offsets": offsets,
     }
-    for step in (improved, search, settled, contenders, plain, likeliest_rival):
+    for step in (improved, search, settled, contenders, plain, from_blocks, likeliest_rival):
         parts[step.__name__] = compiled(with_parts(step, f"{name}_{step.__name__}", parts))
     return compiled(with_parts(follow, f"{name}_follow", parts))

@@ -13,6 +13,8 @@ from fitting.se3 import Array
 
 _GAP = 8
 """Samples left out between two, up to which a jump between them is one."""
+_BACK = 0.5
+"""Cosine between a jump and the opposite of another, from which the other leads back."""
 _FEW = 0.4
 """Share of samples below which a hypothesis must be much tighter than others: so few agree by chance."""
 _BINS = 160
@@ -197,7 +199,7 @@ def strays(points: Array, used: Mask, least: float) -> Mask:
 
 @compiled
 def _excursions(near: Array, places: NDArray[np.int64], steps: Array, tolerance: float, out: Mask) -> None:
-    """Mark stretches that begin with a jump and end with a jump back to where the movement was."""
+    """Mark stretches that begin with a jump and end with a jump back: where samples are lost, it goes on ahead."""
     n = near.shape[1]
     last = -1
     for i in range(1, n - 2):
@@ -206,7 +208,10 @@ def _excursions(near: Array, places: NDArray[np.int64], steps: Array, tolerance:
         # A step among steps of its size is speed, not a jump.
         if steps[i] < 16.0 * max(steps[i - 1], steps[i + 1]):
             continue
-        if last >= 0 and i - last < 0.4 * n and 4.0 * _square(near, last, i + 1) < min(steps[last], steps[i]):
+        back = 0.0
+        for k in range(3):
+            back -= (near[k, last + 1] - near[k, last]) * (near[k, i + 1] - near[k, i])
+        if last >= 0 and i - last < 0.4 * n and back > _BACK * math.sqrt(steps[last] * steps[i]):
             for k in range(last + 1, i + 1):
                 out[places[k]] = True
             last = -1

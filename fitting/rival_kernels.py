@@ -103,6 +103,17 @@ def block_places(points: Array, used: Mask, blocks: int) -> tuple[Array, Mask]:
 
 
 @compiled
+def within(chosen: Mask, n: int) -> Mask:
+    """Samples (n,) in the chosen blocks of time (b,)."""
+    blocks = len(chosen)
+    out = np.zeros(n, dtype=np.bool_)
+    for b in range(blocks):
+        for i in range(b * n // blocks, (b + 1) * n // blocks):
+            out[i] = chosen[b]
+    return out
+
+
+@compiled
 def known(squares: Array, table: Array, scale: float) -> bool:
     """Whether squares (b,) are those of a row of a table (k, b), within the scale (m)."""
     for k in range(table.shape[0]):

@@ -14,7 +14,7 @@ from fitting.engine import ACROSS, LIMITS, THOROUGH, from_sample, improved, offs
 from fitting.kernels import columns, counted, filled, likeliest, mean_square, rows
 from fitting.ransac import LEAST, LOOSE, Found, Limits
 from fitting.result import Mask
-from fitting.rival_kernels import block_places, block_squares, costs_of, known, plausible, unevenness
+from fitting.rival_kernels import block_places, block_squares, costs_of, known, plausible, unevenness, within
 from fitting.se3 import Array
 from fitting.segment_kernels import samples_along
 from fitting.segments import BLOCKS
@@ -64,6 +64,19 @@ def plain(data: Array, start: Array, allowed: Mask, floor: float, freedoms: int)
     return parameters, squares, scale, allowed & (squares <= LIMITS[0] * scale**2), allowed
 
 
+def from_blocks(data: Array, start: Array, places: Array, scale: float, there: Mask) -> Found:
+    """The path of blocks refitted on the samples of those that are on it: single samples would let drifts in.
+
+    start, scale: of ``contenders``.
+    """
+    near = residuals(start.reshape((1, -1)), places)[0] <= LIMITS[0] * scale**2
+    wide = scale * math.sqrt(len(there) / len(near))
+    squares = residuals(start.reshape((1, -1)), data)[0]
+    used = there & within(near, len(there)) & (squares <= LIMITS[0] * wide**2)
+    parameters = refine(start, data, used, THOROUGH[1])
+    return parameters, residuals(parameters.reshape((1, -1)), data)[0], wide, used, used
+
+
 def likeliest_rival(
     data: Array,
     first: Found,
@@ -93,8 +106,7 @@ def likeliest_rival(
     starts, scales = contenders(places, judges, chosen, floor, LIMITS)
     found, smallest = [first, plain(data, first[0], allowed, floor, freedoms)], first[2]
     for k in range(len(starts)):
-        scale = noise if noise > 0.0 else scales[k, 0] * math.sqrt(n / blocks)
-        one = improved(starts[k], data, scale, noise, floor, LIMITS, THOROUGH)
+        one = from_blocks(data, starts[k], places, scales[k, 0], there)
         one = settled(data, one, noise, floor, there, least, freedoms)
         found.append(one)
         smallest = min(smallest, one[2])
