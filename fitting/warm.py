@@ -13,7 +13,9 @@ def warm_up() -> None:
     from fitting.circle import fit_circle
     from fitting.cylinder import fit_cylindrical
     from fitting.line import fit_line
+    from fitting.pivot import fit_pivot
     from fitting.rotary import fit_rotary
+    from fitting.selection import select
     from fitting.synthetic import joint_poses
 
     scene = joint_poses(0, turn=1.0, slide=0.0, radius=0.3, n=200)
@@ -21,3 +23,5 @@ def warm_up() -> None:
     fit_circle(np.ascontiguousarray(scene.points))
     fit_rotary(scene.poses)
     fit_cylindrical(scene.poses)
+    fit_pivot(scene.poses)
+    select(scene.poses)
