@@ -52,6 +52,10 @@ _BRIEF = 0.06
 """A grip that turned by so much for longer than this share of the take slipped."""
 _LONG = 3
 """Samples of a stretch from which on a take is long enough to be tried as two grips."""
+_WHITE = 4.0
+"""Samples over which positions remember their noise, below which nothing but noise moved the tip."""
+_WORTH = 3.0
+"""How many times better orientations of a grip that turned must show an axis than such positions do alone."""
 _LITTLE = 0.3
 """Share of orientations below which a part is not worth calling rigid."""
 
@@ -78,7 +82,22 @@ def gripped(take: Take, noise: float | None, rng: np.random.Generator) -> Grippe
     if isinstance(pose, FitFailure):
         return _loose(take, circle, None) or pose
     one = _one_grip(take, pose, circle, noise, rng)
-    return _two_grips(take, pose, circle, noise, one) or one
+    best = _two_grips(take, pose, circle, noise, one) or one
+    if isinstance(best, FitFailure) or best.joint is None or not isinstance(circle, CircleFit):
+        return best
+    places_do = best.grip != "rigid" and _known_by_places(circle, best.joint)
+    return (places_do and _loose(take, circle, pose)) or best
+
+
+def _known_by_places(circle: CircleFit, joint: Joint) -> bool:
+    """Whether positions alone show the axis nearly as well, and nothing but noise is in them.
+
+    Orientations of a grip that turned help little then, and where it turned slowly they mislead. Positions with slow
+    noise may have slid along the bar instead, which tilts their circle and leaves orientations alone.
+    """
+    places, poses = np.diag(circle.covariance), np.diag(joint.covariance)
+    tilts, shifts = (math.sqrt(places[k].sum() / poses[k].sum()) for k in (slice(0, 2), slice(2, 4)))
+    return circle.correlation < _WHITE and max(tilts, shifts) < _WORTH
 
 
 def _two_grips(
@@ -174,8 +193,9 @@ def _tried(
     if isinstance(circle, CircleFit):
         # Positions that stray together, or that hardly bend, mislead the circle; poses that explain them about as well
         # are not to blame.
-        if _apart(joint.motion, circle) > (_FAR if whole else _APART) and not (
-            whole and _loses(joint.motion, circle, take.p[joint.parts[0].positions]) < _FAR
+        most = _FAR if whole and circle.correlation >= _WHITE else _APART
+        if _apart(joint.motion, circle) > most and not (
+            whole and _loses(joint.motion, circle, take.p[joint.parts[0].positions]) < most
         ):
             return None
     elif not whole:
