@@ -29,7 +29,9 @@ _DRAWN, _RIVALS = (24, LOOSE), (5, LEAST)
 _BETTER = (2, 4)
 """Rounds of refits on the blocks, and steps in each."""
 _PLAIN = 30
-_CLEARLY = 1.3
+_MANY = 0.45
+"""Share of the movement from which white noise about a path proves it: a third of a take is white by chance."""
+_CLEARLY = 1.6
 """How many times nearer a path must be to the blocks to count as better where the noise is slow."""
 
 
@@ -90,8 +92,8 @@ def likeliest_rival(
 ) -> Found:
     """The path with which the most blocks agree most tightly; the widest of those as good, where the noise is slow.
 
-    A path that leaves white noise is right. If none does, the noise moves as slowly as the joint, chance makes some
-    path through half of the take tight, and a shorter arc tells much less about an axis.
+    A path of many that leaves white noise is right. If none does, the noise moves as slowly as the joint, chance makes
+    some path through half of the take tight, and a shorter arc tells much less about an axis.
     first: what is found already; way: of ``pace_of``; size, least, freedoms: as in ``fitting.following``.
     """
     n = data.shape[1]
@@ -122,7 +124,7 @@ def likeliest_rival(
         winner = k if costs[k] < costs[winner] else winner
     best = found[winner]
     wandering, _ = unevenness(offsets(best[0], data), best[3], allowed, best[2])
-    if not wandering:
+    if not wandering and counted(best[3]) >= _MANY * counted(allowed):
         return best
     most = 0
     for k in range(len(found)):
