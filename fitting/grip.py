@@ -52,6 +52,8 @@ _BRIEF = 0.06
 """A grip that turned by so much for longer than this share of the take slipped."""
 _LONG = 3
 """Samples of a stretch from which on a take is long enough to be tried as two grips."""
+_BESIDE_CHANCE = 13.3
+"""χ² with 4 components passes this once in a hundred: positions that know the axis then contradict a part of a take."""
 _WHITE = 4.0
 """Samples over which positions remember their noise, below which nothing but noise moved the tip."""
 _WORTH = 3.0
@@ -82,22 +84,7 @@ def gripped(take: Take, noise: float | None, rng: np.random.Generator) -> Grippe
     if isinstance(pose, FitFailure):
         return _loose(take, circle, None) or pose
     one = _one_grip(take, pose, circle, noise, rng)
-    best = _two_grips(take, pose, circle, noise, one) or one
-    if isinstance(best, FitFailure) or best.joint is None or not isinstance(circle, CircleFit):
-        return best
-    places_do = best.grip != "rigid" and _known_by_places(circle, best.joint)
-    return (places_do and _loose(take, circle, pose)) or best
-
-
-def _known_by_places(circle: CircleFit, joint: Joint) -> bool:
-    """Whether positions alone show the axis nearly as well, and nothing but noise is in them.
-
-    Orientations of a grip that turned help little then, and where it turned slowly they mislead. Positions with slow
-    noise may have slid along the bar instead, which tilts their circle and leaves orientations alone.
-    """
-    places, poses = np.diag(circle.covariance), np.diag(joint.covariance)
-    tilts, shifts = (math.sqrt(places[k].sum() / poses[k].sum()) for k in (slice(0, 2), slice(2, 4)))
-    return circle.correlation < _WHITE and max(tilts, shifts) < _WORTH
+    return _two_grips(take, pose, circle, noise, one) or one
 
 
 def _two_grips(
@@ -137,7 +124,20 @@ def _two_grips(
     parts = [replace(part, noise=new.noise) for part, new in zip(parts, joint.parts, strict=True)]
     if not any(part.orientations.any() for part in joint.parts):
         return None
+    if isinstance(circle, CircleFit) and _known_by_places(circle, joint):
+        return None
     return Gripped(joint.motion, tuple(parts), "partly", circle, joint, _axis_std(joint))
+
+
+def _known_by_places(circle: CircleFit, joint: Joint) -> bool:
+    """Whether positions alone show the axis nearly as well, and nothing but noise is in them.
+
+    Orientations of a grip that turned help little then, and where it turned slowly they mislead. Positions with slow
+    noise may have slid along the bar instead, which tilts their circle and leaves orientations alone.
+    """
+    places, poses = np.diag(circle.covariance), np.diag(joint.covariance)
+    tilts, shifts = (math.sqrt(places[k].sum() / poses[k].sum()) for k in (slice(0, 2), slice(2, 4)))
+    return circle.correlation < _WHITE and max(tilts, shifts) < _WORTH
 
 
 def _axis_std(joint: Joint) -> float:
@@ -194,9 +194,10 @@ def _tried(
         # Positions that stray together, or that hardly bend, mislead the circle; poses that explain them about as well
         # are not to blame.
         most = _FAR if whole and circle.correlation >= _WHITE else _APART
-        if _apart(joint.motion, circle) > most and not (
-            whole and _loses(joint.motion, circle, take.p[joint.parts[0].positions]) < most
-        ):
+        apart = _apart(joint.motion, circle)
+        if not whole and apart > _BESIDE_CHANCE and _known_by_places(circle, joint):
+            return None
+        if apart > most and not (whole and _loses(joint.motion, circle, take.p[joint.parts[0].positions]) < most):
             return None
     elif not whole:
         # A part that no position confirms may be the grip's own turn.
