@@ -1,7 +1,8 @@
 """Which joint explains the poses: candidates ranked by BIC, or "not moved enough to tell"."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -106,10 +107,12 @@ def select(
     candidates: Sequence[str] | None = None,
     noise: float | None = None,
     rng: np.random.Generator | int | None = None,
+    known: Mapping[str, Any] | None = None,
 ) -> Selection | FitFailure:
     """Rank joint types for poses (n, 4, 4), body to world, metres, or a list of takes of one joint.
 
     candidates: names out of rigid, prismatic, rotary, screw, cylindrical; None means all.
+    known: fits of candidates to these very takes that are there already, which saves making them again.
     All are judged at one noise level, that of the most general candidate that explains the data, and each coordinate
     that a candidate gives to every sample costs as much as it could have said.
     """
@@ -126,7 +129,8 @@ def select(
     checked = [take[mask] for take, mask in zip(checked, moving, strict=True)]
     takes = [Take.of(take) for take in checked]
     turns = orientations_measured(takes)
-    fits = _fitted(names, checked, noise, generator, turns)
+    whole = all(mask.all() for mask in moving)
+    fits = _fitted(names, checked, noise, generator, turns, (whole and known) or {})
     common = _common_noise(fits, takes, noise)
     if common is None:
         reasons = " ".join(f"{name}: {fit.reason}" for name, fit in fits.items() if isinstance(fit, FitFailure))
@@ -149,11 +153,20 @@ def select(
 
 
 def _fitted(
-    names: list[str], takes: list[Array], noise: float | None, rng: np.random.Generator, turns: bool
+    names: list[str],
+    takes: list[Array],
+    noise: float | None,
+    rng: np.random.Generator,
+    turns: bool,
+    known: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Fit the candidates; without orientations (``turns`` false) only those that positions can show."""
     unseen = FitFailure("The recording has no orientations, and positions alone do not show such a joint.")
-    fits: dict[str, Any] = {name: _FITTERS[name](takes, noise=noise, rng=rng) for name in names if name in _FITTERS}
+    fits: dict[str, Any] = {
+        name: known[name] if name in known else _FITTERS[name](takes, noise=noise, rng=rng)
+        for name in names
+        if name in _FITTERS
+    }
     rest = [name for name in names if name in _OF_CYLINDER]
     free = fitted_joint(CYLINDRICAL, takes, noise, rng, "a cylindrical joint") if rest and turns else unseen
     for name in rest:

@@ -143,11 +143,13 @@ def solve_node(
     seen = [inverse(_parent_frame(tree, planned, dict(t.places))) @ data[t.id].tip(tip2body) for t in takes]
     measured = [data[t.id] for t in takes]
     tip_known = state.calibration is not None
-    kind, best, probability = _kind(planned, seen, looks_like)
+    # What is fitted first need not be fitted again to be compared.
+    first = _fit(planned, planned.kind, seen, noise) if planned.kind != "auto" and tip_known else None
+    kind, best, probability = _kind(planned, seen, looks_like, {} if noise else _fit_of(first))
     if kind == "rotary" and not tip_known:
         tip2point = _found_tip(seen)
         tip2body, seen = tip2body @ tip2point, [take @ tip2point for take in seen]
-    fitted = _fit(planned, kind, seen, noise)
+    fitted = _fit(planned, kind, seen, noise) if first is None else first
     if isinstance(fitted, FitFailure):
         unfitted = observe_unfitted(kind, measured, seen, fitted.reason, tip_known=tip_known)
         return Unsolved(fitted.reason, assess(unfitted, limits))
@@ -224,11 +226,23 @@ def _configuration(tree: KinematicTree, places: Mapping[str, str | float]) -> di
     return q
 
 
-def _kind(planned: PlannedNode, seen: Sequence[Array], looks_like: str | None) -> tuple[str, str, float]:
-    """Type to fit, what the data look like where that was not asked for, and the probability of what they look like."""
+def _fit_of(node: ModelNode | FitFailure | None) -> dict[str, Any]:
+    """The result of the fitter behind a node, by the node's type; none where there is none."""
+    if node is None or isinstance(node, FitFailure) or node.evidence is None:
+        return {}
+    return {node.kind: node.evidence.fit}
+
+
+def _kind(
+    planned: PlannedNode, seen: Sequence[Array], looks_like: str | None, known: Mapping[str, Any]
+) -> tuple[str, str, float]:
+    """Type to fit, what the data look like where that was not asked for, and the probability of what they look like.
+
+    known: fits that are there already, by their joint type.
+    """
     if planned.is_handle:
         return planned.kind, "", math.nan
-    guess = likeliest(seen, np.random.default_rng(SEED)) if looks_like is None else Guess(looks_like, {})
+    guess = likeliest(seen, np.random.default_rng(SEED), known) if looks_like is None else Guess(looks_like, {})
     kind = (guess.kind or "rotary") if planned.kind == "auto" else planned.kind
     return kind, "" if planned.kind == "auto" else guess.kind, guess.probabilities.get(guess.kind or kind, math.nan)
 

@@ -1,7 +1,7 @@
 """Which joint type a movement looks like, for the operator who said "find out" or said something else."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,9 +27,10 @@ class Guess(NamedTuple):
     """How likely each joint type is, given the takes; empty where that cannot be said."""
 
 
-def likeliest(seen: Sequence[Array], rng: np.random.Generator) -> Guess:
-    """Name the joint type that explains takes of tip poses (n, 4, 4) best."""
-    chosen = select(list(seen), candidates=tuple(KIND_OF_CANDIDATE), rng=rng)
+def likeliest(seen: Sequence[Array], rng: np.random.Generator, known: Mapping[str, Any]) -> Guess:
+    """Name the joint type that explains takes of tip poses (n, 4, 4) best; ``known``: fits by their joint type."""
+    fits = {name: known[kind] for name, kind in KIND_OF_CANDIDATE.items() if kind in known}
+    chosen = select(list(seen), candidates=tuple(KIND_OF_CANDIDATE), rng=rng, known=fits)
     if not isinstance(chosen, Selection):
         return Guess("", {})
     kind = KIND_OF_CANDIDATE[chosen.kind] if chosen.kind else ""

@@ -42,6 +42,8 @@ class Evidence:
     takes: int = 1
     responses: "tuple[Response, ...]" = field(default=(), repr=False, compare=False)
     """Of a fresh fit, what unseen errors do to it; not kept in model files."""
+    fit: Any = field(default=None, repr=False, compare=False)
+    """Of a fresh fit, the result of ``fitting`` itself; not kept in model files."""
     measured_at: Mapping[str, float] = field(default_factory=dict)
     """Coordinates of the ancestors while this was measured. Where known, an ancestor's error does not move
     this frame at that configuration, because it was measured there directly."""
@@ -70,6 +72,7 @@ class Evidence:
             grip=str(getattr(fit, "grip", "")),
             takes=len(takes),
             responses=getattr(fit, "responses", ()),
+            fit=fit,
         )
 
     def twist_covariance(self, at: Array) -> Array:

@@ -72,6 +72,20 @@ def test_select_among_given_candidates() -> None:
         fitting.select(poses, candidates=["hinge"])
 
 
+def test_select_uses_fits_that_are_there() -> None:
+    scene = joint_poses(4, turn=0.8, radius=0.3, n=600)
+    fit = fitting.fit_rotary(scene.poses)
+    chosen = fitting.select(scene.poses, known={"rotary": fit})
+    assert isinstance(chosen, fitting.Selection)
+    assert chosen.kind == "rotary"
+    assert chosen.candidates[0].fit is fit
+    # A rest outvotes the movement: what was fitted to both is not what is compared.
+    rests = np.concatenate([scene.poses, np.repeat(scene.poses[-1:], 1800, axis=0)])
+    chosen = fitting.select(rests, known={"rotary": fit})
+    assert isinstance(chosen, fitting.Selection)
+    assert chosen.candidates[0].fit is not fit
+
+
 def test_select_does_not_guess() -> None:
     """A thousandth of a radian on 10 cm is noise: whatever moved, it cannot be seen."""
     choice = fitting.select(joint_poses(1, turn=1e-3, radius=0.1, n=300).poses, candidates=["prismatic", "rotary"])
