@@ -13,7 +13,7 @@ import numpy as np
 
 from fitting.agreement import Agreement, Noise, agree
 from fitting.circle import CircleFit, fit_circle
-from fitting.joint import Joint, Part, circles, fit_joint, halves
+from fitting.joint import Joint, Part, circles, coordinates, fit_joint, halves
 from fitting.line import LineFit, fit_line
 from fitting.motion import ROTARY, Motion, Start, Take, measured
 from fitting.noise import chi2_quantile, correlation_time
@@ -21,7 +21,7 @@ from fitting.onset import unseen_turns
 from fitting.ransac import GATE
 from fitting.regrip import BLOCKS, Stretches, doubtful
 from fitting.result import FitFailure, Mask
-from fitting.se3 import Array, cross
+from fitting.se3 import Array, cross, rotation_log
 from fitting.segments import dense
 
 _WANDERS = 8.0
@@ -54,6 +54,8 @@ _LONG = 3
 """Samples of a stretch from which on a take is long enough to be tried as two grips."""
 _BESIDE_CHANCE = 13.3
 """χ² with 4 components passes this once in a hundred: positions that know the axis then contradict a part of a take."""
+_HAND = math.radians(60.0)
+"""A hand does not turn further on what it grips."""
 _WHITE = 4.0
 """Samples over which positions remember their noise, below which nothing but noise moved the tip."""
 _WORTH = 3.0
@@ -124,9 +126,19 @@ def _two_grips(
     parts = [replace(part, noise=new.noise) for part, new in zip(parts, joint.parts, strict=True)]
     if not any(part.orientations.any() for part in joint.parts):
         return None
-    if isinstance(circle, CircleFit) and _known_by_places(circle, joint):
+    if _outruns(joint, take) or (isinstance(circle, CircleFit) and _known_by_places(circle, joint)):
         return None
     return Gripped(joint.motion, tuple(parts), "partly", circle, joint, _axis_std(joint))
+
+
+def _outruns(joint: Joint, take: Take) -> bool:
+    """Whether a joint would have turned much further than its gripper did: a hand turns by some tens of degrees.
+
+    A movement that strays in all directions is on some small circle or other.
+    """
+    turns = np.linalg.norm(rotation_log(take.R @ take.R[len(take) // 2].T), axis=1)
+    turned = np.ptp(coordinates(ROTARY, joint)[joint.inliers, 0])
+    return bool(turned > 2.0 * np.quantile(turns, 0.98) + _HAND)
 
 
 def _known_by_places(circle: CircleFit, joint: Joint) -> bool:
