@@ -14,6 +14,8 @@ LEAST_TRAVEL = 0.01
 """Metres: in less, no bend can be seen."""
 LEAST_TURN = np.radians(8.0)
 """A joint that turned by less than this is not told from a slide by its turn."""
+PLAY_M, PLAY_RAD = 0.006, np.radians(2.0)
+"""A part that is held plays by some 3 mm and half a degree."""
 BEND = (0.25, 2.0)
 """Share of the bend that the turn asks for, between which a path counts as bent by it; grips that turned give 0.1."""
 
@@ -29,6 +31,8 @@ class Guess(NamedTuple):
 
 def likeliest(seen: Sequence[Array], rng: np.random.Generator, known: Mapping[str, Any]) -> Guess:
     """Name the joint type that explains takes of tip poses (n, 4, 4) best; ``known``: fits by their joint type."""
+    if all(is_held(np.asarray(take)) for take in seen):
+        return Guess("fixed", {})
     fits = {name: known[kind] for name, kind in KIND_OF_CANDIDATE.items() if kind in known}
     chosen = select(list(seen), candidates=tuple(KIND_OF_CANDIDATE), rng=rng, known=fits)
     if not isinstance(chosen, Selection):
@@ -38,6 +42,15 @@ def likeliest(seen: Sequence[Array], rng: np.random.Generator, known: Mapping[st
     if kind in ("", "prismatic") and all(bends_as_it_turns(np.asarray(take)) for take in seen):
         return Guess("rotary", {})
     return Guess(kind, {KIND_OF_CANDIDATE[name]: share for name, share in chosen.probabilities.items()})
+
+
+def is_held(poses: Array) -> bool:
+    """Whether poses (n, 4, 4) stay within the play of a part that is held, which has a shape but shows no joint."""
+    if len(poses) < 10:
+        return False
+    reach = np.subtract(*np.percentile(poses[:, :3, 3], [98.0, 2.0], axis=0))
+    turns = np.linalg.norm(rotation_log(poses[:, :3, :3] @ poses[len(poses) // 2, :3, :3].T), axis=1)
+    return bool(np.linalg.norm(reach) < PLAY_M and np.percentile(turns, 98.0) < PLAY_RAD)
 
 
 def bends_as_it_turns(poses: Array) -> bool:
