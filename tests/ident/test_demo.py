@@ -128,7 +128,9 @@ def test_the_session_restores_the_finished_measurement(door: Path) -> None:
 
 
 def start_demo(folder: Path, *options: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "ident.cli", "demo", "--speed", SPEED, "--out", str(folder), *options]
+    # Tests that a shell runs in the background inherit that Ctrl-C is ignored; at a prompt it is not.
+    run = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from ident.cli import main; "
+    command = [sys.executable, "-c", f"{run}sys.exit(main())", "demo", "--speed", SPEED, "--out", str(folder), *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1)
 
 
