@@ -1,5 +1,7 @@
 """Which joint type a movement looks like."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ from ident.likeliest import likeliest
         ("fixed", {"slide": 0.003}),
     ],
 )
-def test_a_held_part_is_fixed_whatever_its_play_looks_like(kind: str, scene: dict[str, float]) -> None:
+def test_a_held_part_is_fixed_whatever_its_play_looks_like(kind: str, scene: dict[str, Any]) -> None:
     for seed in range(3):
-        poses = joint_poses(seed, n=600, **scene).poses  # type: ignore[arg-type]
+        poses = joint_poses(seed, n=600, **scene).poses
         assert likeliest([poses], np.random.default_rng(0), {}).kind == kind
