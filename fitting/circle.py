@@ -4,7 +4,6 @@ Parameters (10,): a point on the arc, unit tangent t, unit inward normal m, curv
 Written so, an arc that is too short to show its radius is a straight line with κ = 0 and nothing becomes singular.
 """
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,10 +11,10 @@ import numpy as np
 
 from fitting import checks, ransac
 from fitting.ransac import Consensus
-from fitting.result import AxisFit, FitFailure, frozen
+from fitting.result import AxisFit, FitFailure, frozen, sealed
 from fitting.se3 import Array
 from fitting.segments import moving, without_repeats
-from fitting.spectrum import Scores, spread
+from fitting.spectrum import blocks_of, family_of
 
 _LEAST = 6
 _PARAMETERS = 6
@@ -88,15 +87,15 @@ def fit_circle(
 
 
 def _described(data: Array, found: Consensus, noise: float | None) -> CircleFit | FitFailure:
-    from fitting.circle_kernels import circle_angles, circle_axis, circle_scores
-    from fitting.kernels import extent
+    from fitting.circle_outcome import circle_outcome
 
-    parameters, inliers, samples = found.parameters, found.inliers, len(found.inliers)
-    floor = ransac.smallest_noise(data)
-    sums, information, shown, count = circle_scores(parameters, data, inliers, floor)
+    samples, curvature = len(found.inliers), float(found.parameters[9])
+    family = family_of(blocks_of(samples))
+    count, widest, sigma, floor, rms, bend, slowness, center, frame, covariance, angles = circle_outcome(
+        found.parameters, data, found.inliers, noise or 0.0, _BOTH, *family
+    )
     if count < _LEAST or (count < 0.3 * samples and count < 0.3 * np.count_nonzero(moving(data))):
         return FitFailure(f"Only {count} of {samples} samples agree with one circle. Record the take again.")
-    sigma, curvature, widest = noise or shown, float(parameters[9]), extent(data, inliers)
     if widest < 6.0 * sigma:
         return FitFailure(
             f"The points stay within {1e3 * widest:.2f} mm, which is noise ({1e3 * sigma:.2f} mm). "
@@ -106,42 +105,22 @@ def _described(data: Array, found: Consensus, noise: float | None) -> CircleFit 
         return _straight(widest, sigma)
     if 1.0 / curvature < _SMALLEST * max(sigma, floor):
         return FitFailure(f"The points stay within their noise ({1e3 * sigma:.2f} mm). Move the joint further.")
-    squares = sums[:, :, _PARAMETERS + 1].sum(axis=0)
-    covariance, slowness = _covariance(sums, squares, information, count, samples)
-    covariance *= sigma**2
-    bend = math.sqrt(max(covariance[5, 5], 0.0))
     if curvature <= _STRAIGHT * bend:
         return _straight(widest, sigma)
-    angles, sign = circle_angles(parameters, data, inliers)
-    center, frame, moved = circle_axis(parameters, covariance, sign)
+    frame = sealed(frame)
     return CircleFit(
-        inliers=frozen(inliers, bool),
-        rms=shown * math.sqrt(float(squares[0] + squares[1]) / (2 * count)),
+        inliers=sealed(found.inliers),
+        rms=rms,
         noise=sigma,
-        basis=frozen(frame[:2]),
-        covariance=moved,
-        center=frozen(center),
-        axis=frozen(frame[2]),
+        basis=frame[:2],
+        covariance=covariance,
+        center=sealed(center),
+        axis=frame[2],
         radius=1.0 / curvature,
         radius_std=bend / curvature**2,
         correlation=slowness,
-        angles=frozen(angles),
+        angles=sealed(angles),
     )
-
-
-def _covariance(sums: Array, squares: Array, information: Array, count: int, samples: int) -> tuple[Array, float]:
-    """Covariance (6, 6) of the local parameters in units of the noise (m), and how many times that of white noise.
-
-    From the sums of ``circle_scores``.
-    """
-    from fitting.dense import inverted, sandwiched
-
-    used = np.full(2, float(count))
-    scores = Scores(sums[:, :, _PARAMETERS], squares, sums[:, :, :_PARAMETERS], information, used, samples)
-    inverse = inverted(information[0] + information[1], 1e-12)
-    spreads = spread(scores, inverse, _BOTH)
-    spreading = spreads[0] + spreads[1]
-    return sandwiched(inverse, spreading), float(inverse.ravel() @ spreading.ravel()) / _PARAMETERS
 
 
 def _straight(widest: float, sigma: float) -> FitFailure:

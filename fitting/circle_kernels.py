@@ -1,4 +1,7 @@
-"""Inner loops of the circle; its parameters (10,) are explained in ``fitting.circle``. Points are columns (3, n)."""
+"""Inner loops of the search for a circle; its parameters (10,) are explained in ``fitting.circle``.
+
+Points are columns (3, n).
+"""
 
 import math
 
@@ -6,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fitting.compiled import compiled, summed
-from fitting.dense import direction, eigen, factor, sandwiched, solved, turned
+from fitting.dense import cross_into, eigen, factor, solved, turned
 from fitting.following import following
 from fitting.kernels import compacted, extent
 from fitting.result import Mask
 from fitting.se3 import Array
-from fitting.spectrum import BLOCKS
 
 _BRIEF = 2
 _FLAT = 4.0
@@ -294,7 +296,7 @@ def circles_through(points: Array, chosen: NDArray[np.int64]) -> Array:
             u[r], v[r] = points[r, a] - points[r, b], points[r, d] - points[r, b]
             uu += u[r] * u[r]
             vv += v[r] * v[r]
-        _cross(u, v, w)
+        cross_into(u, v, w)
         ww = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
         # The centre seen from the middle point is (|u|²·v×w + |v|²·w×u)/2|w|².
         for r in range(3):
@@ -310,14 +312,9 @@ def circles_through(points: Array, chosen: NDArray[np.int64]) -> Array:
             else:
                 out[j, 6 + r] = 1.0 if r == 2 else 0.0
                 w[r] = 1.0 if r == 0 else 0.0
-        _cross(out[j, 6:9], w, out[j, 3:6])
+        cross_into(out[j, 6:9], w, out[j, 3:6])
         out[j, 9] = 2.0 * ww / length if bent else 0.0
     return out
-
-
-@compiled
-def _cross(a: Array, b: Array, out: Array) -> None:
-    out[0], out[1], out[2] = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 @summed
@@ -338,142 +335,6 @@ def circle_offsets(parameters: Array, points: Array) -> Array:
         out[0, i] = d / (1.0 + math.sqrt(max(1.0 + k * d, 0.0)))
         out[1, i] = u * ax + v * ay + w * az
     return out
-
-
-@summed
-def _turned_to(parameters: Array, points: Array) -> Array:
-    """Angles (n,), −π to π, of points (3, n) from the circle's own point."""
-    n = points.shape[1]
-    out = np.empty(n)
-    x0, y0, z0 = parameters[0], parameters[1], parameters[2]
-    tx, ty, tz = parameters[3], parameters[4], parameters[5]
-    mx, my, mz = parameters[6], parameters[7], parameters[8]
-    k = parameters[9]
-    for i in range(n):
-        u, v, w = points[0, i] - x0, points[1, i] - y0, points[2, i] - z0
-        out[i] = direction(k * (u * tx + v * ty + w * tz), 1.0 - k * (u * mx + v * my + w * mz))
-    return out
-
-
-@compiled
-def circle_angles(parameters: Array, points: Array, used: Mask) -> tuple[Array, float]:
-    """Angles (n,) of points (3, n) that increase along the used samples, and the sign that makes them so.
-
-    Continuous along the used samples, zero at the first of these; each other sample goes to the turn next to its last
-    used one.
-    """
-    out = _turned_to(parameters, points)
-    last = first = way = total = rank = 0.0
-    count = 0
-    for i in range(len(out)):
-        if count > 0 and abs(last - out[i]) > math.pi:
-            out[i] += 2.0 * math.pi * math.floor((last - out[i]) / (2.0 * math.pi) + 0.5)
-        if used[i]:
-            last = out[i]
-            first = last if count == 0 else first
-            way += count * (last - first)
-            total += last - first
-            rank += count
-            count += 1
-    sign = -1.0 if way * count < total * rank else 1.0
-    for i in range(len(out)):
-        out[i] = sign * (out[i] - first)
-    return out, sign
-
-
-@summed
-def circle_scores(parameters: Array, points: Array, used: Mask, floor: float) -> tuple[Array, Array, float, int]:
-    """Residuals of points (3, n) and their derivatives at points on the circle, in blocks of time.
-
-    Gives the sums (blocks, 2, 8) over used samples of derivatives of radial and axial residuals, of the residuals in
-    units of their noise and of their squares; the sums of products (2, 6, 6) of derivatives; the noise (m), at
-    least ``floor``; how many samples are used. Local parameters as in ``_normal_equations``.
-    """
-    n = points.shape[1]
-    blocks = min(BLOCKS, n)
-    sums, information = np.zeros((blocks, 2, 8)), np.zeros((2, 6, 6))
-    x0, y0, z0 = parameters[0], parameters[1], parameters[2]
-    tx, ty, tz = parameters[3], parameters[4], parameters[5]
-    mx, my, mz = parameters[6], parameters[7], parameters[8]
-    ax, ay, az = ty * mz - tz * my, tz * mx - tx * mz, tx * my - ty * mx
-    k = parameters[9]
-    number = cc = cx = cy = xx = xy = yy = gx = gy = 0.0
-    radial, axial = sums[:, 0], sums[:, 1]
-    for block in range(blocks):
-        count = c = sx = sy = d = dd = z = zz = 0.0
-        for i in range(-((-block * n) // blocks), -((-(block + 1) * n) // blocks)):
-            weight = 1.0 if used[i] else 0.0
-            u, v, w = points[0, i] - x0, points[1, i] - y0, points[2, i] - z0
-            x = u * tx + v * ty + w * tz
-            y = u * mx + v * my + w * mz
-            away = u * ax + v * ay + w * az
-            off = k * (x * x + y * y) - 2.0 * y
-            off /= 1.0 + math.sqrt(max(1.0 + k * off, 0.0))
-            # Onto the circle: where the points are, not where the noise has put them.
-            size = 1.0 / max(math.sqrt((k * x) ** 2 + (1.0 - k * y) ** 2), 1e-12)
-            x *= size
-            cosine = (1.0 - k * y) * size
-            y = k * x * x / (1.0 + cosine) if cosine > 0.0 else (1.0 - cosine) / k
-            count += weight
-            c += weight * cosine
-            sx += weight * x
-            sy += weight * y
-            d += weight * off
-            dd += weight * off * off
-            z += weight * away
-            zz += weight * away * away
-            cc += weight * cosine * cosine
-            cx += weight * cosine * x
-            cy += weight * cosine * y
-            xx += weight * x * x
-            xy += weight * x * y
-            yy += weight * y * y
-        radial[block, 0], radial[block, 4], radial[block, 5] = c, sx, sy / k
-        radial[block, 6], radial[block, 7] = d, dd
-        axial[block, 1], axial[block, 2], axial[block, 3] = -count, -sy, sx
-        axial[block, 6], axial[block, 7] = z, zz
-        number += count
-        gx += sx
-        gy += sy
-    square = 0.0
-    for block in range(blocks):
-        square += radial[block, 7] + axial[block, 7]
-    noise = max(math.sqrt(square / max(2.0 * number - 6.0, 1.0)), floor)
-    for block in range(blocks):
-        for side in range(2):
-            sums[block, side, 6] /= noise
-            sums[block, side, 7] /= noise * noise
-    first, second = information[0], information[1]
-    first[0, 0], first[4, 4], first[5, 5] = cc, xx, yy / (k * k)
-    first[0, 4] = first[4, 0] = cx
-    first[0, 5] = first[5, 0] = cy / k
-    first[4, 5] = first[5, 4] = xy / k
-    second[1, 1], second[2, 2], second[3, 3] = number, yy, xx
-    second[1, 2] = second[2, 1] = gy
-    second[1, 3] = second[3, 1] = -gx
-    second[2, 3] = second[3, 2] = -xy
-    return sums, information, noise, int(number)
-
-
-@compiled
-def circle_axis(parameters: Array, covariance: Array, sign: float) -> tuple[Array, Array, Array]:
-    """Centre (3,), frame (3, 3) with the rows basis[0], basis[1], axis, and the covariance (4, 4) of tilt and shift.
-
-    covariance: (6, 6) of the local parameters; sign: of the axis about which the movement turns positively.
-    """
-    radius = 1.0 / parameters[9]
-    center, frame = np.empty(3), np.empty((3, 3))
-    _cross(parameters[3:6], parameters[6:9], frame[2])
-    for r in range(3):
-        center[r] = parameters[r] + radius * parameters[6 + r]
-        frame[0, r], frame[1, r] = parameters[3 + r], sign * parameters[6 + r]
-        frame[2, r] *= sign
-    # Tilt along t and m, shift of the centre along t and m; flipped with the axis, and with m to stay right-handed.
-    jacobian = np.zeros((4, 6))
-    jacobian[0, 3], jacobian[1, 2] = sign, -1.0
-    jacobian[2, 4] = -radius
-    jacobian[3, 0], jacobian[3, 5] = sign, -sign * radius * radius
-    return center, frame, sandwiched(jacobian, covariance)
 
 
 circle_followed = following(

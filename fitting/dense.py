@@ -92,6 +92,12 @@ def sandwiched(outer: Array, inner: Array) -> Array:
 
 
 @compiled
+def cross_into(a: Array, b: Array, out: Array) -> None:
+    """a × b into ``out`` (3,)."""
+    out[0], out[1], out[2] = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@compiled
 def eigen(matrix: Array) -> tuple[Array, Array]:
     """Eigenvalues (3,), the smallest first, and unit eigenvectors, in columns, of a symmetric matrix (3, 3)."""
     a, v = matrix.copy(), np.eye(3)

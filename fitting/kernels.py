@@ -20,6 +20,9 @@ _FEW = 0.4
 _BINS = 160
 """Half octaves of squares that are told apart: from rounding to beyond everything."""
 
+_LARGEST = 2**63 - 1
+"""Largest whole number of 64 bits: all bits of a float but its sign."""
+
 
 @compiled
 def likeliest(  # noqa: C901
@@ -40,7 +43,7 @@ def likeliest(  # noqa: C901
     low = marks[0] >> 51
     for b in range(_BINS):
         marks[b] = (low + b + 1) << 51
-    counts = np.empty(_BINS, dtype=np.int64)
+    counts, bins = np.empty(_BINS, dtype=np.int64), np.empty(n, dtype=np.int64)
     numbers = np.full(keep, -1, dtype=np.int64)
     costs, ends = np.full(keep, np.inf), np.zeros(keep)
     for j in range(squares.shape[0]):
@@ -51,12 +54,16 @@ def likeliest(  # noqa: C901
             near += squares[j, i] < worst
         if near < least * n:
             continue
-        for b in range(_BINS):
+        first, last = _BINS - 1, 0
+        for i in range(n):
+            bins[i] = min(max((bits[j, i] >> 51) - low, 0), _BINS - 1)
+            first, last = min(first, bins[i]), max(last, bins[i])
+        for b in range(first, last + 1):
             counts[b] = 0
         for i in range(n):
-            counts[min(max((bits[j, i] >> 51) - low, 0), _BINS - 1)] += 1
+            counts[bins[i]] += 1
         best, end, total = np.inf, 0.0, 0
-        for b in range(_BINS - 1):
+        for b in range(first, min(last + 1, _BINS - 1)):
             total += counts[b]
             if edges[b] >= best:
                 break
@@ -140,14 +147,12 @@ def counted(mask: Mask) -> int:
 @compiled
 def changing(points: Array) -> tuple[Mask, int]:
     """Samples (n,) of columns (k, n) that differ from the one before, and how many."""
-    fresh, count = np.ones(points.shape[1], dtype=np.bool_), min(points.shape[1], 1)
-    for i in range(1, points.shape[1]):
-        differs = points[0, i] != points[0, i - 1]
-        for k in range(1, points.shape[0]):
-            differs |= points[k, i] != points[k, i - 1]
-        fresh[i] = differs
-        count += differs
-    return fresh, count
+    fresh = np.zeros(points.shape[1], dtype=np.bool_)
+    for k in range(points.shape[0]):
+        for i in range(1, points.shape[1]):
+            fresh[i] |= points[k, i] != points[k, i - 1]
+    fresh[:1] = True
+    return fresh, counted(fresh)
 
 
 @compiled
@@ -167,16 +172,11 @@ def strays(points: Array, used: Mask, least: float) -> Mask:
     comes from the steps between neighbours, and is at least ``least``.
     """
     out = np.zeros(points.shape[1], dtype=np.bool_)
-    places, n = np.empty(points.shape[1], dtype=np.int64), 0
-    for i in range(points.shape[1]):
-        places[n] = i
-        n += 1 if used[i] else 0
+    places = places_of(used)
+    n = len(places)
     if n < 12:
         return out
-    near, steps = np.empty((3, n)), np.empty(n - 1)
-    for k in range(3):
-        for i in range(n):
-            near[k, i] = points[k, places[i]]
+    near, steps = columns(points, places, 1), np.empty(n - 1)
     for i in range(n - 1):
         steps[i] = _square(near, i, i + 1)
     tolerance = max(16.0 * median_of_some(steps), least * least)
@@ -228,41 +228,50 @@ def _square(points: Array, i: int, j: int) -> float:
 
 @compiled
 def extent(points: Array, used: Mask) -> float:
-    """Longest side (m) of the box around the used points (3, n)."""
-    widest = 0.0
+    """Longest side (m) of the box around the used points (3, n).
+
+    Compared as whole numbers in the order of their bits, since those of several samples are compared at once.
+    """
+    widest, ends = 0.0, np.zeros(2)
+    bits, marks = points.view(np.int64), ends.view(np.int64)
     for k in range(points.shape[0]):
-        low, high = np.inf, -np.inf
+        low, high = _LARGEST, -_LARGEST
         for i in range(points.shape[1]):
-            value = points[k, i]
-            low, high = min(low, value if used[i] else np.inf), max(high, value if used[i] else -np.inf)
-        widest = max(widest, high - low)
+            value = bits[k, i] ^ ((bits[k, i] >> 63) & _LARGEST)
+            low, high = min(low, value if used[i] else _LARGEST), max(high, value if used[i] else -_LARGEST)
+        if low <= high:
+            marks[0], marks[1] = low ^ ((low >> 63) & _LARGEST), high ^ ((high >> 63) & _LARGEST)
+            widest = max(widest, ends[1] - ends[0])
     return widest
 
 
 @compiled
 def largest(data: Array) -> float:
     """Largest absolute value of data (k, n)."""
-    value = 0.0
+    out = np.zeros(1)
+    bits, mark = data.view(np.int64), out.view(np.int64)
+    value = 0
     for k in range(data.shape[0]):
         for i in range(data.shape[1]):
-            value = max(value, abs(data[k, i]))
-    return value
+            value = max(value, bits[k, i] & _LARGEST)
+    mark[0] = value
+    return float(out[0])
+
+
+@compiled
+def places_of(used: Mask) -> NDArray[np.int64]:
+    """Numbers of the used samples (n,); which these are cannot be guessed, so that nothing branches on it."""
+    places, count = np.empty(len(used), dtype=np.int64), 0
+    for i in range(len(used)):
+        places[count] = i
+        count += 1 if used[i] else 0
+    return places[:count]
 
 
 @compiled
 def compacted(points: Array, used: Mask) -> Array:
     """The used columns of points (k, n)."""
-    count = 0
-    for i in range(len(used)):
-        count += 1 if used[i] else 0
-    out = np.empty((points.shape[0], count))
-    for k in range(points.shape[0]):
-        place = 0
-        for i in range(len(used)):
-            if used[i]:
-                out[k, place] = points[k, i]
-                place += 1
-    return out
+    return columns(points, places_of(used), 1)
 
 
 @compiled

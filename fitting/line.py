@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from fitting import checks, ransac
 from fitting.ransac import Consensus
-from fitting.result import AxisFit, FitFailure, Mask, frozen
+from fitting.result import AxisFit, FitFailure, Mask, frozen, sealed
 from fitting.se3 import Array
 from fitting.segments import moving, without_repeats
-from fitting.spectrum import Scores, blocks_of, spread
+from fitting.spectrum import blocks_of, family_of
 
 _LEAST = 4
 _THINNEST = 8.0
@@ -87,27 +87,26 @@ def _repeated(values: Any, columns: Sequence[Array], places: Sequence[NDArray[np
 
 def _joined(takes: list[Array], found: list[Consensus], noise: float | None) -> LineFit | FitFailure:
     """One direction from the pooled offsets of each take, columns (3, n), from its own mean."""
-    from fitting.dense import completed, eigen
-    from fitting.line_kernels import line_offsets, scatter
+    from fitting.line_kernels import scatter
+    from fitting.line_outcome import line_direction
 
     used = [f.inliers for f in found]
     inliers = used[0] if len(used) == 1 else np.concatenate(used)
     scatters = [scatter(data, mask) for data, mask in zip(takes, used, strict=True)]
-    means = [mean for mean, _ in scatters]
-    values, vectors = eigen(sum((products for _, products in scatters), np.zeros((3, 3))))
-    frame = completed(vectors[:, 2].copy())
-    offsets = [line_offsets(mean, frame, data) for mean, data in zip(means, takes, strict=True)]
-    frame, offsets = _forward(frame, offsets, used)
-    coordinates = offsets[0][2] if len(offsets) == 1 else np.concatenate([offset[2] for offset in offsets])
+    means, products = [mean for mean, _ in scatters], sum((products for _, products in scatters), np.zeros((3, 3)))
+    for data, mask, mean in zip(takes, used, means, strict=True):
+        values, frame, way = line_direction(products, mean, data, mask)
+        if way != 0.0:
+            break
     count = int(np.count_nonzero(inliers))
-    span = float(np.ptp(coordinates[inliers]))
     square = max(float(values[0] + values[1]), 0.0)
     floor = max(ransac.smallest_noise(data) for data in takes)
     freedoms = max(2 * (count - len(takes)) - 2, 1)
     shown = max(math.sqrt(square / freedoms), floor)
     sigma = noise or shown
     moment = max(float(values[2]) - count * sigma**2, 0.0)
-    covariance = sigma**2 * _covariance(offsets, used, shown, moment) if moment > 0.0 else np.zeros((4, 4))
+    coordinates, span, covariance = _outcome(takes, used, means, frame, shown, moment)
+    covariance *= sigma**2
     if moment <= 0.0 or span < _THINNEST * sigma or math.sqrt(covariance[0, 0] + covariance[1, 1]) > _STEEPEST:
         return FitFailure(
             f"The points do not follow a line: they span {1e3 * span:.1f} mm at a noise of {1e3 * sigma:.2f} mm. "
@@ -121,42 +120,28 @@ def _joined(takes: list[Array], found: list[Consensus], noise: float | None) -> 
         rms=math.sqrt(square / (2 * count)),
         noise=sigma,
         basis=frozen(frame[:, :2].T),
-        covariance=frozen(covariance),
+        covariance=covariance,
         point=frozen(means[0] if len(means) == 1 else np.mean(means, axis=0)),
         direction=frozen(frame[:, 2]),
-        coordinates=frozen(coordinates),
+        coordinates=sealed(coordinates),
     )
 
 
-def _forward(frame: Array, offsets: list[Array], used: list[Mask]) -> tuple[Array, list[Array]]:
-    """The frame turned about basis[0], if need be, so that the first take that moved goes along its last column."""
-    for offset, mask in zip(offsets, used, strict=True):
-        along = offset[2][mask]
-        way = float(np.arange(len(along)) @ along - 0.5 * (len(along) - 1) * along.sum())
-        if way > 0.0:
-            break
-        if way < 0.0:
-            flip = np.array([1.0, -1.0, -1.0])
-            return frame * flip, [offset * flip[:, None] for offset in offsets]
-    return frame, offsets
-
-
-def _covariance(offsets: list[Array], used: list[Mask], noise: float, moment: float) -> Array:
-    """Covariance (4, 4) of tilt and shift in units of the noise (m), from each take's offsets (3, n).
+def _outcome(
+    takes: list[Array], used: list[Mask], means: list[Array], frame: Array, noise: float, moment: float
+) -> tuple[Array, float, Array]:
+    """Coordinates (n,) of all takes, how far (m) the used ones span, covariance (4, 4) in units of the noise (m).
 
     moment: sum of squares of the coordinates, less the noise.
     """
-    from fitting.line_kernels import line_blocks
+    from fitting.line_outcome import line_outcome
 
-    out = np.zeros((4, 4))
-    for offset, mask in zip(offsets, used, strict=True):
-        sums, information = line_blocks(offset, mask, noise, blocks_of(len(mask)))
-        count = np.count_nonzero(mask)
-        squares = sums[:, :, 5].sum(axis=0)
-        scores = Scores(sums[:, :, 4], squares, sums[:, :, :4], information, np.full(2, float(count)), len(mask))
-        inverse = np.diag([1.0 / moment, 1.0 / moment, 1.0 / count, 1.0 / count])
-        found = spread(scores, inverse, _BOTH).sum(axis=0)
-        # The point is the mean of the takes' own.
-        inverse[2:] /= len(offsets)
-        out += inverse @ found @ inverse.T
-    return out
+    parts = [
+        line_outcome(mean, frame, data, mask, noise, moment, len(takes), _BOTH, *family_of(blocks_of(len(mask))))
+        for data, mask, mean in zip(takes, used, means, strict=True)
+    ]
+    coordinates, low, high, covariance = parts[0]
+    for more, least, most, other in parts[1:]:
+        coordinates = np.concatenate([coordinates, more])
+        low, high, covariance = min(low, least), max(high, most), covariance + other
+    return coordinates, high - low, covariance

@@ -106,39 +106,6 @@ def _across(parameters: Array, points: Array) -> Array:
     return line_offsets(parameters[:3], completed(parameters[3:]), points)[:2]
 
 
-@compiled
-def line_blocks(offsets: Array, used: Mask, noise: float, blocks: int) -> tuple[Array, Array]:
-    """Derivatives of the two offsets across a line after tilt and shift, and the offsets, in blocks of time.
-
-    offsets: (3, n) of ``line_offsets``. Gives the sums (blocks, 2, 6), offsets in units of the noise (m) and their
-    squares in the last columns, and the sums of products (2, 4, 4) of derivatives by tilt along, and shift along, each
-    side.
-    """
-    n = offsets.shape[1]
-    sums, information = np.zeros((blocks, 2, 6)), np.zeros((2, 4, 4))
-    count = first = second = 0.0
-    for i in range(n):
-        if not used[i]:
-            continue
-        along = offsets[2, i]
-        block = sums[(i * blocks) // n]
-        block[0, 0] += along
-        block[0, 2] += 1.0
-        block[0, 4] += offsets[0, i] / noise
-        block[0, 5] += (offsets[0, i] / noise) ** 2
-        block[1, 1] += along
-        block[1, 3] += 1.0
-        block[1, 4] += offsets[1, i] / noise
-        block[1, 5] += (offsets[1, i] / noise) ** 2
-        count += 1.0
-        first += along
-        second += along * along
-    for k in range(2):
-        information[k, k, k], information[k, k + 2, k + 2] = second, count
-        information[k, k, k + 2] = information[k, k + 2, k] = first
-    return sums, information
-
-
 line_followed = following(
     "line", from_sample=lines_through, residuals=line_distances, refine=line_refined, offsets=_across
 )

@@ -71,7 +71,7 @@ class AxisFit(Fit):
             values, vectors = np.linalg.eigh(symmetric)
             half = vectors * np.sqrt(np.maximum(values, 0.0))
             symmetric = half @ half.T
-        object.__setattr__(self, "covariance", frozen(symmetric))
+        object.__setattr__(self, "covariance", sealed(symmetric))
 
     @property
     def axis_std(self) -> float:
@@ -115,3 +115,9 @@ def frozen(array: Any, dtype: type = float) -> Any:
     result: NDArray[Any] = np.array(array, dtype=dtype)
     result.flags.writeable = False
     return result
+
+
+def sealed(array: Any) -> Any:
+    """The same array, which nobody else has, made read-only."""
+    array.flags.writeable = False
+    return array

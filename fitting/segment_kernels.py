@@ -68,19 +68,14 @@ def drifting(  # noqa: C901
     # Running sums, with their first and last values repeated beyond the ends: no window needs a check.
     margin = windows[-1] + 1
     sums, counts = np.zeros((components, n + 2 * margin)), np.zeros(n + 2 * margin)
-    number = 0.0
+    number = 0
     for i in range(n):
-        number += 1.0 if inliers[i] else 0.0
+        number += 1 if inliers[i] else 0
         counts[i + margin] = number
     for i in range(n + margin, n + 2 * margin):
         counts[i] = number
     for c in range(components):
-        total = 0.0
-        for i in range(n):
-            total += residuals[c, i] if inliers[i] else 0.0
-            sums[c, i + margin] = total
-        for i in range(n + margin, n + 2 * margin):
-            sums[c, i] = total
+        _running_sum(residuals[c], inliers, sums[c, margin:])
     power, spare = np.empty(n), np.empty(n)
     for half in windows:
         if n < 12 * half:
@@ -93,7 +88,7 @@ def drifting(  # noqa: C901
                 power[i] += (sums[c, i + high] - sums[c, i + low]) ** 2
         for i in range(n):
             within = counts[i + high] - counts[i + low]
-            power[i] = power[i] / max(within, 1.0) if inliers[i] and within >= 3.0 else -1.0
+            power[i] = power[i] / max(within, 1.0) if inliers[i] & (within >= 3.0) else -1.0
         known = 0
         # Neighbouring averages share most of their samples: a part of them has the same quantile.
         for i in range(0, n, max(half // 3, n // _ENOUGH, 1)):
@@ -104,6 +99,35 @@ def drifting(  # noqa: C901
         most = max(select(spare[:known], int(share * known)) / usual, least) * limit
         for i in range(n):
             out[i] |= power[i] > most
+
+
+@compiled
+def _running_sum(values: Array, used: Mask, out: Array) -> None:
+    """Sums of the used values (n,) up to each, and their whole sum in the rest of ``out``.
+
+    By fours: each sum would wait for the one before.
+    """
+    n = len(values)
+    total, i = 0.0, 0
+    while i < n - 3:
+        a = values[i] if used[i] else 0.0
+        b = values[i + 1] if used[i + 1] else 0.0
+        c = values[i + 2] if used[i + 2] else 0.0
+        d = values[i + 3] if used[i + 3] else 0.0
+        two = a + b
+        three = two + c
+        four = two + (c + d)
+        out[i], out[i + 1], out[i + 2] = total + a, total + two, total + three
+        total += four
+        out[i + 3] = total
+        i += 4
+    while i < n:
+        total += values[i] if used[i] else 0.0
+        out[i] = total
+        i += 1
+    while i < len(out):
+        out[i] = total
+        i += 1
 
 
 @compiled
@@ -129,37 +153,54 @@ def suspected(residuals: Array, inliers: Mask, noise: float) -> Mask:
 
 @compiled
 def block_medians(points: Array, blocks: int, size: int) -> tuple[Array, float]:
-    """Medians (blocks, k) of consecutive blocks of ``size`` columns (k, n), and their noise.
+    """Medians (blocks, k) of consecutive blocks of ``size`` columns (k, n), and their noise, of up to sixteen samples.
 
-    Of up to sixteen samples of each block, which is as many as a vector of the processor compares at once.
+    Samples of all blocks are sorted at once: each step of the network compares whole rows, without branches.
     """
     components, count = points.shape[0], min(size, _SAMPLES)
-    places = np.empty((blocks, components))
-    spare, spread = np.empty(_SAMPLES), np.empty(blocks * components)
+    table = np.empty((_SAMPLES, components * blocks))
+    for i in range(count):
+        first = (i * size) // count
+        for c in range(components):
+            for b in range(blocks):
+                table[i, c * blocks + b] = points[c, b * size + first]
     # Room that is left is filled from both ends, which leaves the median where it is.
     for i in range(count, _SAMPLES):
-        spare[i] = -np.inf if (i - count) % 2 else np.inf
-    rank = count // 2 + (_SAMPLES - count) // 2
+        for b in range(components * blocks):
+            table[i, b] = -np.inf if (i - count) % 2 else np.inf
+    _sorted(table)
+    middle = table[count // 2 + (_SAMPLES - count) // 2]
+    places, spread = np.empty((blocks, components)), np.empty(blocks * components)
     for c in range(components):
         for b in range(blocks):
-            for i in range(count):
-                spare[i] = points[c, b * size + (i * size) // count]
-            places[b, c] = _ranked(spare, rank)
-            spread[c * blocks + b] = abs(spare[(7 * b) % count] - places[b, c])
+            k = c * blocks + b
+            places[b, c] = middle[k]
+            spread[k] = abs(points[c, b * size + (((7 * b) % count) * size) // count] - middle[k])
     return places, median(spread) / math.sqrt(count)
 
 
 @compiled
-def _ranked(values: Array, rank: int) -> float:
-    """The value with ``rank`` smaller ones among few: counting has no branches to guess wrong."""
-    for i in range(_SAMPLES):
-        below = equal = 0
-        for j in range(_SAMPLES):
-            below += values[j] < values[i]
-            equal += values[j] == values[i]
-        if below <= rank < below + equal:
-            return float(values[i])
-    return float(values[0])
+def _sorted(table: Array) -> None:
+    """Sort the columns of a table with a power of two of rows, by Batcher's odd-even merges."""
+    rows = table.shape[0]
+    p = 1
+    while p < rows:
+        k = p
+        while k >= 1:
+            for j in range(k % p, rows - k, 2 * k):
+                for i in range(j, min(j + k, rows - k)):
+                    if i // (2 * p) == (i + k) // (2 * p):
+                        _in_order(table[i], table[i + k])
+            k //= 2
+        p *= 2
+
+
+@compiled
+def _in_order(lower: Array, upper: Array) -> None:
+    for i in range(len(lower)):
+        a, b = lower[i], upper[i]
+        swapped = b < a
+        lower[i], upper[i] = b if swapped else a, a if swapped else b
 
 
 @compiled

@@ -15,25 +15,17 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fitting.result import Mask
 from fitting.se3 import Array
 
 BLOCKS = 64
-_LEAST = 20
-"""Samples below which nothing can be said about frequencies."""
 _SLOW = tuple((corner, 2.0) for corner in (4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0))
 _SWAY = tuple((corner, 4.0) for corner in (4.0, 8.0, 16.0, 32.0))
 """The slow part: half waves in a take up to which it is flat (what is slower cannot be told from another axis), and the
 power of the frequency with which it falls off: that of a first-order lag, and of a sway within a band."""
 _RATIOS = tuple(float(4.0**k) for k in range(-1, 6))
 """Slow power over flat power."""
-_TREMOR = np.array([1.0, 2.0, 6.0])
-"""Power beyond the blocks' frequencies over flat power."""
-_TREMOR_PRIOR = np.log([0.8, 0.1, 0.1])
-"""Logarithm of the belief in each, before looking."""
-
-_EXACT = 1e-6
-"""Share of the stated noise variance below which residuals are rounding."""
+_TREMOR, _TREMOR_PRIOR = (1.0, 2.0, 6.0), (0.8, 0.1, 0.1)
+"""Power beyond the blocks' frequencies over flat power, and the belief in each, before looking."""
 _WHITE = 0.85
 """Share of belief, before looking, that the noise is white."""
 
@@ -45,12 +37,8 @@ class Scores:
     All in the same units, usually those of the noise.
     """
 
-    residuals: Array
-    """(b, c) sums of residuals."""
-    squares: Array
-    """(c,) sums over samples of squared residuals."""
-    rows: Array
-    """(b, c, p) sums of their derivatives."""
+    sums: Array
+    """(b, c, p + 2) sums of the residuals' derivatives, of the residuals, and of their squares."""
     information: Array
     """(c, p, p) sums over samples of products of derivatives."""
     used: Array
@@ -70,70 +58,42 @@ def edges(samples: int) -> NDArray[np.int64]:
     return -((-np.arange(blocks) * samples) // blocks)
 
 
-def in_blocks(rows: Array, residuals: Array, used: Mask) -> Scores:
-    """Scores of residuals (n, c) with derivatives (c, n, p), of which the ``used`` samples (n,) count."""
-    first = edges(len(used))
-    kept = rows * used[:, None]
-    known = residuals * used[:, None]
-    return Scores(
-        np.add.reduceat(known, first, axis=0),
-        (known * known).sum(axis=0),
-        np.add.reduceat(kept, first, axis=1).transpose(1, 0, 2),
-        kept.transpose(0, 2, 1) @ rows,
-        np.full(len(rows), float(np.count_nonzero(used))),
-        len(used),
-    )
-
-
-def spread(scores: Scores, absorbed: Array, pooled: Array) -> Array:
+def spread_and_power(scores: Scores, absorbed: Array, pooled: Array) -> tuple[Array, Array]:
     """Covariance (c, p, p) that noise gives to the sum of scores, by channels.
 
+    And the power (b, c) of the slow noise that it contains, at each frequency and in each channel.
     absorbed: (p, p) inverse information of the fit; pooled: (g, c) of ones where channels of a group have one
     spectrum, else zero.
     """
-    return spread_and_power(scores, absorbed, pooled)[0]
-
-
-def spread_and_power(scores: Scores, absorbed: Array, pooled: Array) -> tuple[Array, Array]:
-    """The same, and the power (k, c) of the slow noise that it contains, at each frequency and in each channel."""
-    if scores.samples < _LEAST:
-        return scores.information.copy(), np.zeros(scores.residuals.shape)
     from fitting.spectrum_kernels import spread_by
 
-    blocks, channels, size = scores.rows.shape
-    cosines = in_cosines(blocks) * math.sqrt(blocks / scores.samples)
-    return spread_by(
-        cosines @ scores.residuals,
-        (cosines @ scores.rows.reshape(blocks, -1)).reshape(blocks, channels, size),
-        scores.squares,
-        scores.information,
-        scores.used,
-        scores.samples,
-        absorbed,
-        pooled,
-        _EXACT,
-        _family(blocks),
-        _TREMOR,
-        _TREMOR_PRIOR,
-    )
+    family = family_of(len(scores.sums))
+    return spread_by(scores.sums, scores.information, scores.used, scores.samples, absorbed, pooled, *family)
 
 
 @lru_cache(maxsize=64)
-def _family(waves: int) -> tuple[Array, Array, Array, Array, Array]:
-    """Spectra at k frequencies, relative to their flat part, their inverses and logarithms (m, k).
+def family_of(blocks: int) -> tuple[Array, Array, Array, Array]:
+    """Cosines (k, b) over blocks of time, and the spectra that there may be at these k frequencies.
 
-    Then sums (m,) of the slow part's power at all higher frequencies, over the flat power; logarithms of belief (m,).
+    Of m spectra: relative to their flat part, their inverses and logarithms (3, m, k); sums of the slow part's power at
+    all higher frequencies over the flat power, and logarithms of belief (2, m). Of t tremors: power and logarithms of
+    belief (2, t).
     """
-    shapes, beyond, prior = [np.ones(waves)], [0.0], [_WHITE]
+    shapes, beyond, prior = [np.ones(blocks)], [0.0], [_WHITE]
     members = (*_SLOW, *_SWAY)
     for corner, fall in members:
-        slow, rest = _in_blocks(waves, corner, fall)
+        slow, rest = _in_blocks(blocks, corner, fall)
         for ratio in _RATIOS:
             shapes.append(1.0 + ratio * slow)
             beyond.append(ratio * rest)
             prior.append((1.0 - _WHITE) / (len(members) * len(_RATIOS)))
     table = np.array(shapes)
-    return table, 1.0 / table, np.log(table), np.array(beyond), np.log(prior)
+    return (
+        in_cosines(blocks),
+        np.array([table, 1.0 / table, np.log(table)]),
+        np.array([beyond, np.log(prior)]),
+        np.array([_TREMOR, np.log(_TREMOR_PRIOR)]),
+    )
 
 
 def _in_blocks(waves: int, corner: float, fall: float) -> tuple[Array, float]:

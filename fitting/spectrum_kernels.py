@@ -7,116 +7,155 @@ import numpy as np
 from fitting.compiled import summed
 from fitting.se3 import Array
 
+_LEAST = 20
+"""Samples below which nothing can be said about frequencies."""
+_EXACT = 1e-6
+"""Share of the stated noise variance below which residuals are rounding."""
+_NOTHING = -40.0
+"""Logarithm of a belief, relative to the best, that changes no digit."""
+
 
 @summed
-def expected_power(
+def in_waves(sums: Array, cosines: Array, scale: float) -> Array:
+    """Cosines (k, b) of sums (b, c, p), scaled: (k, c, p).
+
+    Each is the same, or the same with the other sign, from the end of the take as from its beginning.
+    """
+    blocks, channels, size = sums.shape
+    half, last = (blocks + 1) // 2, channels * size
+    flat, folded = sums.reshape((blocks, last)), np.empty((2, half, last))
+    for b in range(half):
+        for c in range(last):
+            here, there = scale * flat[b, c], scale * flat[blocks - 1 - b, c]
+            folded[0, b, c], folded[1, b, c] = here + there, here - there
+    if blocks % 2:
+        for c in range(last):
+            folded[0, half - 1, c] *= 0.5
+    out = np.zeros((blocks, last))
+    for k in range(blocks):
+        for b in range(half):
+            wave = cosines[k, b]
+            for c in range(last):
+                out[k, c] += wave * folded[k % 2, b, c]
+    return out.reshape((blocks, channels, size))
+
+
+@summed
+def expected_power(  # noqa: C901
     power: Array,
     left: Array,
     quick: Array,
     quick_count: Array,
     beyond: int,
-    least: float,
-    family: tuple[Array, Array, Array, Array, Array],
-    tremor: Array,
-    tremor_prior: Array,
+    spectra: Array,
+    members: Array,
+    tremors: Array,
 ) -> Array:
     """Expected power (k, g) at each frequency, from its measured values and the shares left by the fit.
 
     quick, quick_count: (g,) sum and number of the squared components beyond these frequencies; beyond: how many such
-    frequencies there are; least: smallest level, per component; family: shapes, their inverses and logarithms (m, k),
-    sums beyond and logarithms of belief (m,); tremor, tremor_prior: strengths of tremor and logarithms of belief (t,).
+    frequencies there are; spectra, members, tremors: of ``spectrum.family_of``.
     """
-    shapes, inverse, logs, beyonds, prior = family
     waves, groups = power.shape
-    members, strengths = len(prior), len(tremor)
-    out = np.zeros((waves, groups))
-    levels, beliefs = np.empty((members, strengths)), np.empty((members, strengths))
+    count_of, strengths = members.shape[1], tremors.shape[1]
+    shapes, inverse, logs = spectra[0], spectra[1], spectra[2]
+    out, total_out = np.zeros((waves, groups)), np.empty(waves)
+    levels, beliefs = np.empty((count_of, strengths)), np.empty((count_of, strengths))
     measured, shares = np.empty(waves), np.empty(waves)
+    tails, tail_logs = np.empty((count_of, strengths)), np.empty((count_of, strengths))
+    for m in range(count_of):
+        tail = 1.0 + members[0, m] / max(beyond, 1)
+        for t in range(strengths):
+            tails[m, t], tail_logs[m, t] = 1.0 / (tail * tremors[0, t]), math.log(tail * tremors[0, t])
     for g in range(groups):
         count = quick_count[g]
         for k in range(waves):
-            measured[k], shares[k] = power[k, g], left[k, g]
+            measured[k], shares[k], total_out[k] = power[k, g], left[k, g], 0.0
             count += left[k, g]
         best = -np.inf
-        for m in range(members):
+        for m in range(count_of):
             flat = volume = 0.0
             for k in range(waves):
                 flat += inverse[m, k] * measured[k]
                 volume += logs[m, k] * shares[k]
-            tail = 1.0 + beyonds[m] / max(beyond, 1)
             for t in range(strengths):
-                rest = tail * tremor[t]
-                level = max(flat + quick[g] / rest, least * count)
-                belief = prior[m] + tremor_prior[t]
-                belief -= 0.5 * (count * math.log(level) + volume + quick_count[g] * math.log(rest))
+                level = max(flat + quick[g] * tails[m, t], _EXACT * count)
+                belief = members[1, m] + tremors[1, t]
+                belief -= 0.5 * (count * math.log(level) + volume + quick_count[g] * tail_logs[m, t])
                 levels[m, t], beliefs[m, t] = level, belief
                 best = max(best, belief)
         total = 0.0
-        for m in range(members):
+        for m in range(count_of):
             weight = 0.0
             for t in range(strengths):
-                belief = math.exp(beliefs[m, t] - best)
-                total += belief
-                weight += belief * levels[m, t]
-            for k in range(waves):
-                out[k, g] += weight * shapes[m, k]
+                if beliefs[m, t] - best > _NOTHING:
+                    belief = math.exp(beliefs[m, t] - best)
+                    total += belief
+                    weight += belief * levels[m, t]
+            if weight > 0.0:
+                for k in range(waves):
+                    total_out[k] += weight * shapes[m, k]
         # Mean, not mode, of the level: what a few waves say about it is uncertain, too.
         scale = 1.0 / (total * max(count - 2.0, 1.0))
         for k in range(waves):
-            out[k, g] *= scale
+            out[k, g] = scale * total_out[k]
     return out
 
 
 @summed
-def left_by(rows: Array, absorbed: Array, share: Array) -> Array:
+def left_by(waves: Array, absorbed: Array, share: Array) -> Array:
     """Share (k, c) of each wave that a fit leaves.
 
-    rows: (k, c, p) derivatives; absorbed: (p, p) inverse information of the fit; share: (c,) of the samples used.
+    waves: (k, c, p + 2) derivatives first; absorbed: (p, p) inverse information of the fit; share: (c,) of the samples
+    used.
     """
-    waves, channels, size = rows.shape
-    out = np.empty((waves, channels))
-    for k in range(waves):
+    count, channels, _ = waves.shape
+    size = len(absorbed)
+    out = np.empty((count, channels))
+    for k in range(count):
         for c in range(channels):
             total = 0.0
             for i in range(size):
                 part = 0.0
                 for j in range(size):
-                    part += absorbed[i, j] * rows[k, c, j]
-                total += part * rows[k, c, i]
+                    part += absorbed[i, j] * waves[k, c, j]
+                total += part * waves[k, c, i]
             out[k, c] = min(max(1.0 - total / share[c], 1e-3), 1.0)
     return out
 
 
 @summed
 def spread_by(  # noqa: C901
-    waves: Array,
-    rows: Array,
-    squares: Array,
+    sums: Array,
     information: Array,
     used: Array,
     samples: int,
     absorbed: Array,
     pooled: Array,
-    least: float,
-    family: tuple[Array, Array, Array, Array, Array],
-    tremor: Array,
-    tremor_prior: Array,
+    cosines: Array,
+    spectra: Array,
+    members: Array,
+    tremors: Array,
 ) -> tuple[Array, Array]:
     """Covariance (c, p, p) of the sum of scores, and the power (k, c) of the slow noise in it.
 
-    waves: (k, c) cosines of the residuals; rows: (k, c, p) of their derivatives; the others as in ``Scores``.
+    sums … samples: as in ``Scores``; the last four: of ``spectrum.family_of``.
     """
-    blocks, channels, size = rows.shape
+    blocks, channels, size = sums.shape[0], sums.shape[1], sums.shape[2] - 2
     groups = len(pooled)
+    slow, out = np.zeros((blocks, channels)), information.copy()
+    if samples < _LEAST:
+        return out, slow
+    waves = in_waves(sums, cosines, math.sqrt(blocks / samples))
     share, count, quick = np.empty(channels), np.empty(channels), np.empty(channels)
     for c in range(channels):
         share[c] = max(used[c], 1.0) / samples
         # What is quicker than the blocks show: its sum of squares, and how many components that has.
-        count[c], rest = max(used[c] - blocks, 0.0), squares[c]
+        count[c], rest = max(used[c] - blocks, 0.0), 0.0
         for k in range(blocks):
-            rest -= waves[k, c] ** 2
+            rest += sums[k, c, size + 1] - waves[k, c, size] ** 2
         quick[c] = count[c] * max(rest, 0.0) / max(used[c] - blocks * share[c], 1.0)
-    left = left_by(rows, absorbed, share)
+    left = left_by(waves, absorbed, share)
     power, shares = np.zeros((blocks, groups)), np.zeros((blocks, groups))
     quick_power, quick_count = np.zeros(groups), np.zeros(groups)
     for g in range(groups):
@@ -125,12 +164,9 @@ def spread_by(  # noqa: C901
                 quick_power[g] += quick[c]
                 quick_count[g] += count[c]
                 for k in range(blocks):
-                    power[k, g] += waves[k, c] ** 2 / share[c]
+                    power[k, g] += waves[k, c, size] ** 2 / share[c]
                     shares[k, g] += left[k, c]
-    found = expected_power(
-        power, shares, quick_power, quick_count, samples - blocks, least, family, tremor, tremor_prior
-    )
-    slow, out = np.empty((blocks, channels)), np.empty((channels, size, size))
+    found = expected_power(power, shares, quick_power, quick_count, samples - blocks, spectra, members, tremors)
     for c in range(channels):
         g = 0
         while pooled[g, c] == 0.0:
@@ -138,11 +174,11 @@ def spread_by(  # noqa: C901
         fast = found[blocks - 1, g]
         for i in range(size):
             for j in range(size):
-                out[c, i, j] = fast * information[c, i, j]
+                out[c, i, j] *= fast
         for k in range(blocks):
             slow[k, c] = found[k, g] - fast
             for i in range(size):
-                weight = slow[k, c] * rows[k, c, i]
+                weight = slow[k, c] * waves[k, c, i]
                 for j in range(size):
-                    out[c, i, j] += weight * rows[k, c, j]
+                    out[c, i, j] += weight * waves[k, c, j]
     return out, slow

@@ -75,10 +75,10 @@ def uncertainty(
         change[shared, range(size)] = 1.0
         change[own, :size] = -back
         change[own, range(size, size + len(own))] = 1.0
-        rows = scores.rows @ change
+        sums = np.concatenate([scores.sums[:, :, :SIZE] @ change, scores.sums[:, :, SIZE:]], axis=2)
         information = change.T @ scores.information @ change
         total += information.sum(axis=0)[:size, :size]
-        reduced.append((replace(scores, rows=rows, information=information), own_inverse, back))
+        reduced.append((replace(scores, sums=sums, information=information), own_inverse, back))
     inverse = inverted(total, _DAMPING)
     score = np.zeros((size + len(own), size + len(own)))
     slowness, responses = [], []
@@ -88,7 +88,7 @@ def uncertainty(
         absorbed[:size, :size], absorbed[size:, size:] = inverse, own_inverse
         found, power = spread_and_power(scores, absorbed, _POOLED)
         units = _units(solution, k, wp[k], wo[k])
-        gain = units[:, None] * (scores.rows[:, :5, :size] @ inverse[:, :4])
+        gain = units[:, None] * (scores.sums[:, :5, :size] @ inverse[:, :4])
         responses.append(Response(gain, power[:, :5] / np.maximum(units, _DAMPING) ** 2, len(takes[k])))
         slow = (found[:, :size, :size] * inverse).sum(axis=(1, 2))
         white = (scores.information[:, :size, :size] * inverse).sum(axis=(1, 2))
@@ -148,5 +148,4 @@ def _linear(kind: Kind, solution: Solution, k: int, take: Take, wp: Array, wo: A
     )
     information += np.tril(information, -1).transpose(0, 2, 1)
     used = np.repeat([np.count_nonzero(wp), np.count_nonzero(wo)], 3).astype(float)
-    squares = blocks[:, :, SIZE + 1].sum(axis=0)
-    return Scores(blocks[:, :, SIZE], squares, blocks[:, :, :SIZE], information, used, len(take))
+    return Scores(blocks, information, used, len(take))
