@@ -28,6 +28,8 @@ _WANDERS = 8.0
 """Slow variance over what the fast noise explains, above which the grip may have turned."""
 _PLAY = math.radians(0.4)
 """Radians, standard deviation about all axes: a firm hand and its gripper play slowly by this much."""
+_CREEP = 0.0015
+"""Metres, standard deviation: a gripper slides slowly by this much along its path on what it holds."""
 _MEMORY = 20.0
 """Samples over which noise remembers itself; what is slower is a movement."""
 _SMOOTH = 15.0
@@ -53,7 +55,7 @@ _BRIEF = 0.06
 _LONG = 3
 """Samples of a stretch from which on a take is long enough to be tried as two grips."""
 _BESIDE_CHANCE = 13.3
-"""χ² with 4 components passes this once in a hundred: positions that know the axis then contradict a part of a take."""
+"""χ² with 4 components passes this once in a hundred: positions then contradict a part of a take."""
 _HAND = math.radians(60.0)
 """A hand does not turn further on what it grips."""
 _WHITE = 4.0
@@ -126,7 +128,9 @@ def _two_grips(
     parts = [replace(part, noise=new.noise) for part, new in zip(parts, joint.parts, strict=True)]
     if not any(part.orientations.any() for part in joint.parts):
         return None
-    if _outruns(joint, take) or (isinstance(circle, CircleFit) and _known_by_places(circle, joint)):
+    if _outruns(joint, take):
+        return None
+    if isinstance(circle, CircleFit) and (_known_by_places(circle, joint) or _contradicted(circle, joint, take)):
         return None
     return Gripped(joint.motion, tuple(parts), "partly", circle, joint, _axis_std(joint))
 
@@ -150,6 +154,18 @@ def _known_by_places(circle: CircleFit, joint: Joint) -> bool:
     places, poses = np.diag(circle.covariance), np.diag(joint.covariance)
     tilts, shifts = (math.sqrt(places[k].sum() / poses[k].sum()) for k in (slice(0, 2), slice(2, 4)))
     return circle.correlation < _WHITE and max(tilts, shifts) < _WORTH
+
+
+def _contradicted(circle: CircleFit, joint: Joint, take: Take) -> bool:
+    """Whether positions in which is nothing but noise leave out the axis of orientations that followed in part.
+
+    A grip that turns steadily follows another axis, or another radius, as well as a firm one follows its own.
+    """
+    return (
+        circle.correlation < _WHITE
+        and _apart(joint.motion, circle) > _BESIDE_CHANCE
+        and _loses(joint.motion, circle, take.p[circle.inliers]) > _BESIDE_CHANCE
+    )
 
 
 def _axis_std(joint: Joint) -> float:
@@ -200,14 +216,16 @@ def _tried(
     if not whole:
         part, joint = _held(part, joint, noise)
         used = joint.parts[0].orientations
-    if used.sum() < 6 or _wanders(joint.residuals[0][:, 3:], used) or _only_gripper(joint, allowed):
+    if used.sum() < 6 or _wanders(joint.residuals[0][:, 3:], used, _PLAY) or _only_gripper(joint, allowed):
+        return None
+    if _runs_ahead(joint):
         return None
     if isinstance(circle, CircleFit):
         # Positions that stray together, or that hardly bend, mislead the circle; poses that explain them about as well
         # are not to blame.
         most = _FAR if whole and circle.correlation >= _WHITE else _APART
         apart = _apart(joint.motion, circle)
-        if not whole and apart > _BESIDE_CHANCE and _known_by_places(circle, joint):
+        if not whole and _contradicted(circle, joint, take):
             return None
         if apart > most and not (whole and _loses(joint.motion, circle, take.p[joint.parts[0].positions]) < most):
             return None
@@ -299,22 +317,38 @@ def _fast_noise(pose: Agreement) -> float:
     return float(np.clip(2.0 * fast, 1e-9, pose.noise.orientation))
 
 
-def _wanders(residuals: Array, used: Mask) -> bool:
-    """Whether residual orientations (n, 3) in rad drift as no firm grip does."""
+def _runs_ahead(joint: Joint) -> bool:
+    """Whether orientations turn about the axis as no firm grip does, compared with positions.
+
+    Precise orientations leave such a turn to the residuals of positions: about the axis itself, they show none.
+    """
+    part, motion = joint.parts[0], joint.motion
+    if not circles(motion, 0, part.noise):
+        return False
+    start = motion.starts[0]
+    place = (motion.axis, motion.center, start.R0, start.p0)
+    ahead = measured(ROTARY, part.take, *place) - measured(ROTARY, part.take, *place, by="position")
+    radius = float(np.linalg.norm(cross(motion.axis, start.p0 - motion.center)))
+    turns = (ahead[:, :1] + np.pi) % (2.0 * np.pi) - np.pi
+    return _wanders(turns, part.positions & part.orientations, math.hypot(_PLAY, _CREEP / radius))
+
+
+def _wanders(residuals: Array, used: Mask, play: float) -> bool:
+    """Whether residual turns (n, k) in rad drift as no firm grip does, whose slow play has this standard deviation."""
     series = residuals[used]
     size = min(_BLOCK, len(series) // 8)
     if size < 5:
         return False
     blocks = len(series) // size
-    cut = series[: size * blocks].reshape(blocks, size, 3)
+    cut = series[: size * blocks].reshape(blocks, size, -1)
     means = cut.mean(axis=1)
-    inner = (cut - means[:, None]).reshape(size * blocks, 3)
+    inner = (cut - means[:, None]).reshape(size * blocks, -1)
     memory = min(correlation_time(inner, np.ones(len(inner), dtype=bool), 1), _MEMORY)
     fast = float((inner**2).sum(axis=1).mean()) * memory / (size - 1.0)
     slow = float(((means - means.mean(axis=0)) ** 2).sum(axis=1).mean())
     whole = float(((series - series.mean(axis=0)) ** 2).sum(axis=1).mean())
     steps = float((np.diff(series, axis=0) ** 2).sum(axis=1).mean()) / 2.0
-    return slow > max(_PLAY**2, _WANDERS * fast) or whole > max(_PLAY**2, _SMOOTH * steps)
+    return slow > max(play**2, _WANDERS * fast) or whole > max(play**2, _SMOOTH * steps)
 
 
 def _apart(motion: Motion, circle: CircleFit) -> float:
