@@ -56,7 +56,7 @@ def agree(
 
     pool = np.flatnonzero(take.telling(kind))
     subset = pool[spread(rng, len(pool), _SUBSET)]
-    axes, centers, chosen = _hypotheses(kind, take, pool, rng)
+    axes, centers, chosen, lines = _hypotheses(kind, take, pool, rng)
     if len(axes) == 0:
         return FitFailure("The poses hardly differ from one another. Move the joint further.")
     positions, swings = hypothesis_scores(axes, centers, chosen, take.R, take.p, subset, kind.slides)
@@ -69,7 +69,7 @@ def agree(
     small = Take(take.R[subset], take.p[subset])
     given = (position_noise, orientation_noise)
     found = []
-    for j in np.argsort(score, kind="stable")[:_KEPT]:
+    for j in _kept(np.argsort(score, kind="stable"), len(axes) - lines):
         noise = Noise(position_noise or float(p_scale[j]), orientation_noise or float(o_scale[j]))
         R0, p0 = take.R[chosen[j]], take.p[chosen[j]]
         motion = Motion(axes[j], centers[j], (Start(R0, p0, np.zeros((len(small), 2))),))
@@ -96,6 +96,17 @@ def agree(
             f"The orientations scatter by {np.degrees(result.noise.orientation):.0f}°: no movement explains them."
         )
     return result
+
+
+def _kept(order: NDArray[np.int64], lines: int) -> NDArray[np.int64]:
+    """The best hypotheses, the straight ones of which begin at number ``lines``: one of these is among them.
+
+    Beside a turn that is lost in noise, far axes about which little turns explain a slide at first sight.
+    """
+    kept = order[:_KEPT]
+    if lines < len(order) and kept.max() < lines:
+        kept[-1] = order[order >= lines][0]
+    return kept
 
 
 def _along_the_line(
@@ -179,8 +190,12 @@ def _reach(motion: Motion) -> float:
 
 def _hypotheses(
     kind: Kind, take: Take, pool: NDArray[np.int64], rng: np.random.Generator
-) -> tuple[Array, Array, NDArray[np.int64]]:
-    """Axes (m, 3), points on them (m, 3) and starting samples (m,) from pairs of poses far apart in time."""
+) -> tuple[Array, Array, NDArray[np.int64], int]:
+    """Axes (m, 3), points on them (m, 3) and starting samples (m,) from pairs of poses far apart in time.
+
+    Those that turn come first; how many slide along the straight line between the two follows.
+    """
+    lines = 0
     i, j = (rng.random((2, _HYPOTHESES)) * len(pool)).astype(np.int64)
     axes, centers, i = turns_between(take, pool[i], pool[j])
     if kind.slides:
@@ -191,7 +206,8 @@ def _hypotheses(
         axes = np.concatenate([axes, way[apart] / length[apart, None]])
         centers = np.concatenate([centers, take.p[a][apart]])
         i = np.concatenate([i, a[apart]])
-    return np.ascontiguousarray(axes), np.ascontiguousarray(centers), i
+        lines = int(np.count_nonzero(apart))
+    return np.ascontiguousarray(axes), np.ascontiguousarray(centers), i, lines
 
 
 def turns_between(take: Take, i: NDArray[np.int64], j: NDArray[np.int64]) -> tuple[Array, Array, NDArray[np.int64]]:

@@ -16,6 +16,10 @@ _POOLED = np.delete(np.eye(6), 4, axis=0)
 _POOLED[3, 4] = 1.0
 """Channels of ``motion_kernels.linearised`` that have one spectrum: the two turns across the axis."""
 _DAMPING = 1e-10
+_HALF = 0.5
+"""Of what is known about a parameter, at most so much is taken for seeming."""
+_CLEAR = 200.0
+"""Variance of coordinates, in variances of their noise, from which on that noise changes nothing."""
 _QUICKEST = 0.05
 """Noise that is all tremor hurts less than white noise of its size, but so little only if there is hardly any."""
 
@@ -80,6 +84,7 @@ def uncertainty(
         total += information.sum(axis=0)[:size, :size]
         reduced.append((replace(scores, sums=sums, information=information), own_inverse, back))
     inverse = inverted(total, _DAMPING)
+    known = _known(total, inverse, [_seeming(kind, solution, k, wp[k], wo[k]) for k in range(len(takes))])
     score = np.zeros((size + len(own), size + len(own)))
     slowness, responses = [], []
     score[:size, :size] = prior
@@ -100,9 +105,53 @@ def uncertainty(
             score[size:] += part[size:]
             score[:size, size:] += part[:size, size:]
     spreading = np.zeros_like(score)
-    spreading[:size, :size], spreading[size:, size:] = inverse, reduced[0][1]
-    spreading[size:, :size] = -reduced[0][2] @ inverse
+    spreading[:size, :size], spreading[size:, size:] = known, reduced[0][1]
+    spreading[size:, :size] = -reduced[0][2] @ known
     return Uncertainty(spreading @ score @ spreading.T, tuple(slowness), tuple(responses))
+
+
+def _known(total: Array, inverse: Array, seeming: list[Array | None]) -> Array:
+    """Inverse of the information in all, without the seeming one."""
+    found = [one for one in seeming if one is not None]
+    if not found:
+        return inverse
+    seemed = sum(found, np.zeros_like(total))
+    share = float((inverse * seemed).sum())
+    return inverted(total - seemed * min(1.0, _HALF / share), _DAMPING) if share > 0.0 else inverse
+
+
+def _seeming(kind: Kind, solution: Solution, k: int, wp: Array, wo: Array) -> Array | None:
+    """What the noise of the samples' own coordinates adds to the information (s, s) of a take about what is shared.
+
+    A turn of a degree, seen with noise of a tenth, seems to be wider than it is, and to show where its axis is by as
+    much more. None where the movement is far larger than its noise.
+    """
+    axis, start = solution.motion.axis, solution.motion.starts[k]
+    place, turn = float(wp.max(initial=0.0)), float(wo.max(initial=0.0))
+    used = (wp > 0.0) & (wo > 0.0)
+    spans = np.var(start.q[used], axis=0) if used.any() else np.zeros(2)
+    clear = spans * (turn, place) > _CLEAR
+    if kind.screw or ((clear[0] or not kind.turns) and (clear[1] or not kind.slides)):
+        return None
+    frame, arm = completed(axis), start.p0 - solution.motion.center
+    own, rates = [], []
+    if kind.turns:
+        own.append([*np.sqrt(place) * cross(axis, arm), *np.sqrt(turn) * axis])
+        rate = np.zeros((6, 4))
+        for c, b in enumerate(frame[:, :2].T):
+            rate[:3, c], rate[3:, c] = np.sqrt(place) * cross(b, arm), np.sqrt(turn) * b
+            rate[:3, 2 + c] = -np.sqrt(place) * cross(axis, b)
+        rates.append(rate[:, : len(kind.shared)])
+    if kind.slides:
+        own.append([*np.sqrt(place) * axis, 0.0, 0.0, 0.0])
+        rate = np.zeros((6, len(kind.shared)))
+        rate[:3, :2] = np.sqrt(place) * frame[:, :2]
+        rates.append(rate)
+    L = np.array(own).T
+    doubt = inverted(L.T @ L, _DAMPING)
+    left = np.eye(6) - L @ doubt @ L.T
+    table = np.array(rates)
+    return np.count_nonzero(used) * np.einsum("kl,krc,rs,lsd->cd", doubt, table, left, table)
 
 
 def _units(solution: Solution, k: int, wp: Array, wo: Array) -> Array:
