@@ -16,7 +16,7 @@ from fitting.circle import CircleFit, fit_circle
 from fitting.joint import Joint, Part, circles, coordinates, fit_joint, halves
 from fitting.line import LineFit, fit_line
 from fitting.motion import ROTARY, Motion, Start, Take, measured
-from fitting.noise import chi2_quantile, correlation_time
+from fitting.noise import chi2_quantile, correlation_time, truncated_mean
 from fitting.onset import unseen_turns
 from fitting.ransac import GATE
 from fitting.regrip import BLOCKS, Stretches, doubtful
@@ -35,6 +35,8 @@ _MEMORY = 20.0
 _SMOOTH = 15.0
 """Variance over that of the steps between neighbours, above which nothing but a movement is so smooth: noise that
 remembers nine tenths from sample to sample has 10."""
+_MOST = 0.8
+"""Share of the steps between neighbours that are right wherever any can be told."""
 _BLOCK = 40
 """Samples whose mean shows the movement: a third of a second."""
 _APART, _FAR = 35.0, 70.0
@@ -54,8 +56,8 @@ _BRIEF = 0.06
 """A grip that turned by so much for longer than this share of the take slipped."""
 _LONG = 3
 """Samples of a stretch from which on a take is long enough to be tried as two grips."""
-_BESIDE_CHANCE = 13.3
-"""χ² with 4 components passes this once in a hundred: positions then contradict a part of a take."""
+_BESIDE_CHANCE = 9.5
+"""χ² with 4 components passes this once in twenty: positions then contradict a part of a take."""
 _HAND = math.radians(60.0)
 """A hand does not turn further on what it grips."""
 _WHITE = 4.0
@@ -227,7 +229,7 @@ def _tried(
         apart = _apart(joint.motion, circle)
         if not whole and _contradicted(circle, joint, take):
             return None
-        if apart > most and not (whole and _loses(joint.motion, circle, take.p[joint.parts[0].positions]) < most):
+        if apart > most and not (whole and _loses(joint.motion, circle, take.p[joint.inliers]) < most):
             return None
     elif not whole:
         # A part that no position confirms may be the grip's own turn.
@@ -347,8 +349,14 @@ def _wanders(residuals: Array, used: Mask, play: float) -> bool:
     fast = float((inner**2).sum(axis=1).mean()) * memory / (size - 1.0)
     slow = float(((means - means.mean(axis=0)) ** 2).sum(axis=1).mean())
     whole = float(((series - series.mean(axis=0)) ** 2).sum(axis=1).mean())
-    steps = float((np.diff(series, axis=0) ** 2).sum(axis=1).mean()) / 2.0
+    steps = 0.5 * _mean_of_most((np.diff(series, axis=0) ** 2).sum(axis=1), series.shape[1])
     return slow > max(play**2, _WANDERS * fast) or whole > max(play**2, _SMOOTH * steps)
+
+
+def _mean_of_most(squares: Array, freedom: int) -> float:
+    """Mean of squared lengths (n,) of normal vectors, of which some may be wrong and count as little as they can."""
+    kept = np.sort(squares)[: max(int(_MOST * len(squares)), 1)]
+    return float(kept.mean()) * freedom / truncated_mean(freedom, _MOST)
 
 
 def _apart(motion: Motion, circle: CircleFit) -> float:
@@ -362,16 +370,28 @@ def _apart(motion: Motion, circle: CircleFit) -> float:
 
 
 def _loses(motion: Motion, circle: CircleFit, points: Array) -> float:
-    """How much worse points (n, 3) lie on a circle about the motion's axis than on the circle (χ², 4 components)."""
-    more = _about(points, motion.axis, motion.center) - _about(points, circle.axis, circle.center)
-    return len(points) * more / (circle.noise**2 * max(circle.correlation, 1.0))
+    """How much worse points (n, 3) lie on a path about the motion's axis than on the circle (χ²).
+
+    A circle of fewer points is none: noise draws some.
+    """
+    if circle.inliers.sum() < _WHOLE * len(points):
+        return 0.0
+    radii, heights = _about(points, motion.axis, motion.center)
+    own = _cost(radii - np.median(radii), heights - np.median(heights), circle.noise)
+    radii, heights = _about(points, circle.axis, circle.center)
+    return (own - _cost(radii - circle.radius, heights, circle.noise)) / max(circle.correlation, 1.0)
 
 
-def _about(points: Array, axis: Array, center: Array) -> float:
-    """Variance (m²) of the points' radii and heights about an axis."""
+def _about(points: Array, axis: Array, center: Array) -> tuple[Array, Array]:
+    """Distances (n,) of points from an axis, and heights (n,) along it, metres."""
     arms = points - center
     heights = arms @ axis
-    return float(np.var(np.linalg.norm(arms - heights[:, None] * axis, axis=1)) + np.var(heights))
+    return np.linalg.norm(arms - heights[:, None] * axis, axis=1), heights
+
+
+def _cost(out: Array, up: Array, noise: float) -> float:
+    """Squares of distances from a path, in units of the noise, none of which counts for more than the gate."""
+    return float(np.minimum((out**2 + up**2) / noise**2, chi2_quantile(2, GATE)).sum())
 
 
 def _on_path(take: Take, pose: Agreement, circle: CircleFit | FitFailure, noise: float | None) -> Mask:
