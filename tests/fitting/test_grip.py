@@ -130,3 +130,31 @@ def test_bursts_on_a_knob_are_no_travel() -> None:
         assert fit, fit
         assert fit.grip == "rigid"
         assert axis_error(fit, scene)[2] < 25.0
+
+
+def _turned_about(scene: Scene, angles: Array) -> Array:
+    """The poses with the gripper turned in the hand by angles (n,) in rad, about the axis of the joint itself."""
+    turned = scene.poses.copy()
+    turned[:, :3, :3] = rotation_exp(angles[:, None] * scene.axis) @ turned[:, :3, :3]
+    return turned
+
+
+@pytest.mark.parametrize(("degrees", "radius"), [(20.0, 0.3), (45.0, 0.1)])
+def test_a_steady_turn_about_the_joints_axis_does_not_move_it(degrees: float, radius: float) -> None:
+    # Orientations then follow a smaller circle as well as a firm grip follows its own; only positions object.
+    for seed in range(RUNS):
+        scene = joint_poses(seed, turn=np.radians(degrees), radius=radius, n=900)
+        fit = fitting.fit_rotary(_turned_about(scene, np.radians(15.0) * np.linspace(0.0, 1.0, 900) ** 1.5))
+        assert fit, fit
+        assert fit.grip != "rigid"
+        assert axis_error(fit, scene)[1] < 0.02
+
+
+@pytest.mark.parametrize("outliers", [0.0, 0.3])
+def test_a_sway_about_the_joints_axis_is_told_though_no_orientation_leaves_it(outliers: float) -> None:
+    for seed in range(RUNS):
+        scene = joint_poses(seed, turn=np.radians(350.0), radius=0.05, n=600, orientation_noise=5e-4, outliers=outliers)
+        sway = np.radians(7.5) * np.sin(np.linspace(0.0, 20.0, 600))
+        fit = fitting.fit_rotary(_turned_about(scene, sway))
+        assert fit, fit
+        assert fit.grip != "rigid"
