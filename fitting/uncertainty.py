@@ -151,7 +151,7 @@ def _seeming(kind: Kind, solution: Solution, k: int, wp: Array, wo: Array) -> Ar
     doubt = inverted(L.T @ L, _DAMPING)
     left = np.eye(6) - L @ doubt @ L.T
     table = np.array(rates)
-    return np.count_nonzero(used) * np.einsum("kl,krc,rs,lsd->cd", doubt, table, left, table)
+    return np.asarray(np.count_nonzero(used) * np.einsum("kl,krc,rs,lsd->cd", doubt, table, left, table))
 
 
 def _units(solution: Solution, k: int, wp: Array, wo: Array) -> Array:
