@@ -20,6 +20,28 @@ def _arctangent() -> tuple[float, ...]:
 
 
 _ARCTANGENT = _arctangent()
+_COSINE = tuple((-1.0) ** k / math.factorial(2 * k) for k in range(8, -1, -1))
+_SINE = tuple((-1.0) ** k / math.factorial(2 * k + 1) for k in range(7, -1, -1))
+"""Coefficients, the highest first, of cos x and sin(x)/x as polynomials of x²: exact to rounding up to 45°."""
+
+
+@compiled
+def cosine_and_sine(angle: float) -> tuple[float, float]:
+    """``math.cos`` and ``math.sin`` without branches, so that a loop over samples takes several at once."""
+    quarter = np.floor(angle * (2.0 / math.pi) + 0.5)
+    rest = angle - quarter * (0.5 * math.pi)
+    square, cosine, sine = rest * rest, 0.0, 0.0
+    for coefficient in _COSINE:
+        cosine = cosine * square + coefficient
+    for coefficient in _SINE:
+        sine = sine * square + coefficient
+    sine *= rest
+    # Quarters of a turn: 0, 1, 2, 3.
+    quarter -= 4.0 * np.floor(0.25 * quarter)
+    swapped = (quarter == 1.0) | (quarter == 3.0)
+    x, y = sine if swapped else cosine, cosine if swapped else sine
+    x = -x if (quarter == 1.0) | (quarter == 2.0) else x
+    return x, -y if quarter >= 2.0 else y
 
 
 @compiled

@@ -71,6 +71,11 @@ class Take:
     def __len__(self) -> int:
         return len(self.p)
 
+    @cached_property
+    def columns(self) -> Array:
+        """Elements of the rotations and positions (12, n), for compiled loops."""
+        return np.concatenate([self.R.reshape(-1, 9).T, self.p.T])
+
     @property
     def moves(self) -> Array:
         """Columns (9, n) in metres that change wherever a pose does: position, and two ends of a lever."""
@@ -152,7 +157,7 @@ def solve(
 
     offsets = np.array([0, *accumulate(map(len, takes))])
     starts = motion.starts
-    R, p = _joined([take.R for take in takes]), _joined([take.p for take in takes])
+    columns = takes[0].columns if len(takes) == 1 else np.concatenate([take.columns for take in takes], axis=1)
     axis, center, pitch, R0, p0, q, residuals = solve_takes(
         _own(motion.axis),
         _own(motion.center),
@@ -161,15 +166,14 @@ def solve(
         np.array([start.p0 for start in starts]),
         _own(_joined([start.q for start in starts])),
         offsets,
-        R,
-        p,
+        columns,
         _joined(wp),
         _joined(wo),
         kind.turns,
-        np.full(len(p), kind.slides) if strayed is None or kind.slides else _joined(strayed),
+        np.full(columns.shape[1], kind.slides) if strayed is None or kind.slides else _joined(strayed),
         kind.shared,
         kind.own,
-        p.mean(axis=0),
+        columns[9:].mean(axis=1),
         FARTHEST,
         steps,
     )
@@ -182,26 +186,15 @@ def solve(
 
 def settled_coordinates(kind: Kind, motion: Motion, take: Take, wp: float, wo: float) -> tuple[Array, Array]:
     """The coordinates (n, 2) that explain each sample of the first take best, and the residuals (n, 6) that stay."""
+    from fitting.dense import completed
     from fitting.motion_kernels import best_coordinates
 
     start = motion.starts[0]
-    q, residuals = np.empty((len(take), 2)), np.empty((len(take), 6))
-    best_coordinates(
-        _own(motion.axis),
-        _own(motion.center),
-        float(motion.pitch),
-        kind.turns,
-        kind.slides,
-        _own(start.R0),
-        _own(start.p0),
-        take.R,
-        take.p,
-        q,
-        wp,
-        wo,
-        residuals,
+    frame = completed(_own(motion.axis))
+    center, R0, p0 = _own(motion.center), _own(start.R0), _own(start.p0)
+    return best_coordinates(
+        frame, center, float(motion.pitch), kind.turns, kind.slides, R0, p0, take.columns, float(wp), float(wo)
     )
-    return q, residuals
 
 
 def _own(array: Array) -> Array:

@@ -26,8 +26,7 @@ def solve_takes(
     p0: Array,
     q: Array,
     offsets: Places,
-    R: Array,
-    p: Array,
+    columns: Array,
     wp: Array,
     wo: Array,
     turns: bool,
@@ -40,13 +39,13 @@ def solve_takes(
 ) -> tuple[Array, Array, float, Array, Array, Array, Array]:
     """Minimise the weighted squares of all takes: axis, center, pitch, R0, p0, q, residuals.
 
-    Takes k lie in rows offsets[k] to offsets[k+1]; R0 (k, 3, 3), p0 (k, 3) are their starts. ``middle`` (3,) and
-    ``farthest`` (m) say where the axis is when nothing turns.
+    Takes k are the columns offsets[k] to offsets[k+1] (``motion.Take``); R0 (k, 3, 3), p0 (k, 3) are their starts.
+    ``middle`` (3,) and ``farthest`` (m) say where the axis is when nothing turns.
     """
     takes = R0.shape[0]
     H, g = np.empty((takes, SIZE, SIZE)), np.empty((takes, SIZE))
     trial_H, trial_g = np.empty_like(H), np.empty_like(g)
-    residuals, trial_residuals = np.empty((R.shape[0], 6)), np.empty((R.shape[0], 6))
+    residuals, trial_residuals = np.empty((len(q), 6)), np.empty((len(q), 6))
     active = np.zeros(SIZE, dtype=np.bool_)
     for c in shared:
         active[c] = True
@@ -54,14 +53,15 @@ def solve_takes(
         active[c] = True
     q = q.copy()
     cost = _system(
-        axis, center, pitch, R0, p0, q, offsets, R, p, wp, wo, turns, slides, middle, farthest, active, H, g, residuals
+        axis, center, pitch, R0, p0, q, offsets, columns, wp, wo, turns, slides, middle, farthest,
+        active, H, g, residuals,
     )  # fmt: skip
     damping = _LEAST_DAMPING
     for _ in range(steps):
         n_axis, n_center, n_pitch, n_R0, n_p0 = _stepped(axis, center, pitch, R0, p0, H, g, shared, own, damping)
         n_q = q.copy()
         n_cost = _system(
-            n_axis, n_center, n_pitch, n_R0, n_p0, n_q, offsets, R, p, wp, wo, turns, slides, middle, farthest,
+            n_axis, n_center, n_pitch, n_R0, n_p0, n_q, offsets, columns, wp, wo, turns, slides, middle, farthest,
             active, trial_H, trial_g, trial_residuals,
         )  # fmt: skip
         if n_cost <= cost * (1.0 + 1e-12):
@@ -89,8 +89,7 @@ def _system(
     p0: Array,
     q: Array,
     offsets: Places,
-    R: Array,
-    p: Array,
+    columns: Array,
     wp: Array,
     wo: Array,
     turns: bool,
@@ -108,8 +107,8 @@ def _system(
     for k in range(R0.shape[0]):
         own = slice(offsets[k], offsets[k + 1])
         cost += linearised(
-            frame, center, pitch, turns, slides[own], R0[k], p0[k], R[own], p[own], q[own], wp[own], wo[own],
-            active, H[k], g[k], residuals[own], none, nothing,
+            frame, center, pitch, turns, slides[own], R0[k], p0[k], columns, offsets[k], q[own],
+            wp[own], wo[own], active, H[k], g[k], residuals[own], none, nothing,
         )  # fmt: skip
     # Where nothing turns, the axis is at least within reach of the data: without this it would wander off.
     for k in range(2):
