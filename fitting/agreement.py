@@ -52,7 +52,7 @@ def agree(
     orientation_noise: float | None = None,
 ) -> Agreement | FitFailure:
     """Find the movement with which the most poses agree. A noise level that is given is kept."""
-    from fitting.motion_kernels import hypothesis_scores
+    from fitting.agreement_kernels import hypothesis_scores
 
     pool = np.flatnonzero(take.telling(kind))
     subset = pool[spread(rng, len(pool), _SUBSET)]
@@ -149,7 +149,8 @@ def optimised(
             motion = solve(kind, motion, [take], [wp], [wo], steps).motion
         # Samples outside get their coordinates too: they may come back.
         q, residuals = settled_coordinates(kind, motion, take, noise.position**-2, noise.orientation**-2)
-        motion = replace(motion, starts=(replace(motion.starts[0], q=q),))
+        start = motion.starts[0]
+        motion = Motion(motion.axis, motion.center, (Start(start.R0, start.p0, q),), motion.pitch)
         before, inliers = inliers, np.empty(len(take), dtype=bool)
         noise = Noise(
             *noise_of_agreeing(

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fitting.compiled import compiled
 from fitting.order import median, select
@@ -88,3 +89,44 @@ def _scale(squares: Array, inliers: Mask, spare: Array, freedom: float, given: f
     # Median of χ² with a broken number of components (Wilson and Hilferty).
     expected = freedom * (1.0 - 2.0 / (9.0 * freedom)) ** 3
     return max(math.sqrt(median(spare[:count]) / expected), floor)
+
+
+@compiled
+def hypothesis_scores(
+    axes: Array,
+    centers: Array,
+    chosen: NDArray[np.int64],
+    R: Array,
+    p: Array,
+    subset: NDArray[np.int64],
+    slides: bool,
+) -> tuple[Array, Array]:
+    """Squared residuals of samples that no angle or slide can explain, for each hypothesis: position and orientation.
+
+    axes, centers: (m, 3); chosen: (m,) the sample that each hypothesis starts from; subset: (k,) samples to score.
+    Gives (m, k) in m² (radial, and axial unless it slides) and rad² (swing out of the axis).
+    """
+    m, count = axes.shape[0], subset.shape[0]
+    positions, swings = np.empty((m, count)), np.empty((m, count))
+    b, arm = np.empty(3), np.empty(3)
+    for j in range(m):
+        a, c, start = axes[j], centers[j], chosen[j]
+        for s in range(3):
+            arm[s] = p[start, s] - c[s]
+        height = arm[0] * a[0] + arm[1] * a[1] + arm[2] * a[2]
+        radius = math.sqrt(max(arm[0] ** 2 + arm[1] ** 2 + arm[2] ** 2 - height * height, 0.0))
+        # The axis as the body at the start sees it; afterwards it should look the same to the body.
+        for s in range(3):
+            b[s] = R[start, 0, s] * a[0] + R[start, 1, s] * a[1] + R[start, 2, s] * a[2]
+        for i in range(count):
+            k = subset[i]
+            x, y, z = p[k, 0] - c[0], p[k, 1] - c[1], p[k, 2] - c[2]
+            h = x * a[0] + y * a[1] + z * a[2]
+            r = math.sqrt(max(x * x + y * y + z * z - h * h, 0.0)) - radius
+            positions[j, i] = r * r if slides else r * r + (h - height) ** 2
+            swing = 0.0
+            for s in range(3):
+                d = R[k, s, 0] * b[0] + R[k, s, 1] * b[1] + R[k, s, 2] * b[2] - a[s]
+                swing += d * d
+            swings[j, i] = swing
+    return positions, swings

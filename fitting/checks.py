@@ -15,6 +15,8 @@ LARGEST_EXTENT = 15.0
 
 _ROTATION_TOLERANCE = 1e-3
 """How far RᵀR may be from the identity: far above rounding in a float32 stream, far below any real mistake."""
+_BOTTOM_TOLERANCE = 1e-9
+"""How far the last row may be from 0 0 0 1."""
 
 
 def as_takes(data: Any, shape: tuple[int, ...], name: str) -> list[Array] | FitFailure:
@@ -52,16 +54,14 @@ def as_pose_takes(poses: Any) -> list[Array] | FitFailure:
     takes = as_takes(poses, (4, 4), "poses")
     if isinstance(takes, FitFailure):
         return takes
+    from fitting.frame_kernels import no_frame
+
     for k, take in enumerate(takes):
-        r = take[:, :3, :3]
-        defect = np.abs(np.swapaxes(r, 1, 2) @ r - np.eye(3)).max(axis=(1, 2), initial=0.0)
-        bottom = np.abs(take[:, 3] - np.array([0.0, 0.0, 0.0, 1.0])).max(axis=1, initial=0.0)
-        bad = (defect > _ROTATION_TOLERANCE) | (bottom > 1e-9) | (np.linalg.det(r) < 0.0)
-        if bad.any():
-            row = int(np.argmax(bad))
+        row, defect = no_frame(take, _ROTATION_TOLERANCE, _BOTTOM_TOLERANCE)
+        if row >= 0:
             where = f" of take {k}" if len(takes) > 1 else ""
             return FitFailure(
-                f"Row {row}{where} of poses is no rigid frame (RᵀR is off by {defect[row]:.3g}). "
+                f"Row {row}{where} of poses is no rigid frame (RᵀR is off by {defect:.3g}). "
                 "Poses are 4×4 matrices [R t; 0 0 0 1] with a right-handed rotation R."
             )
     return takes

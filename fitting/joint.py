@@ -206,13 +206,10 @@ def halves(kind: Kind, motion: Motion, k: int, take: Take, residuals: Array) -> 
     """Residuals (n, 6) of positions and orientations each for itself: what no angle explains."""
     if kind != ROTARY:
         return np.full((len(take), 6), np.inf)
-    axis, arm, arms = motion.axis, motion.starts[k].p0 - motion.center, take.p - motion.center
-    rises, radius = (arms - arm) @ axis, np.linalg.norm(cross(axis, arm))
-    outward = arms - (arms @ axis)[:, None] * axis
-    far = np.maximum(np.linalg.norm(outward, axis=1), 1e-12)
-    off = outward * (1.0 - radius / far)[:, None] + rises[:, None] * axis
-    turns = residuals[:, 3:]
-    return np.concatenate([off, turns - (turns @ axis)[:, None] * axis], axis=1)
+    from fitting.motion_kernels import each_alone
+
+    axis, center, p0 = (np.array(one, dtype=float) for one in (motion.axis, motion.center, motion.starts[k].p0))
+    return each_alone(axis, center, p0, take.columns, np.ascontiguousarray(residuals))
 
 
 def _with_noise(kind: Kind, solution: Solution, k: int, part: Part, given: float | None) -> Part:

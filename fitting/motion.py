@@ -76,6 +76,11 @@ class Take:
         """Elements of the rotations and positions (12, n), for compiled loops."""
         return np.concatenate([self.R.reshape(-1, 9).T, self.p.T])
 
+    @cached_property
+    def middle(self) -> Array:
+        """Mean of the positions (3,)."""
+        return np.asarray(self.p.mean(axis=0))
+
     @property
     def moves(self) -> Array:
         """Columns (9, n) in metres that change wherever a pose does: position, and two ends of a lever."""
@@ -173,7 +178,7 @@ def solve(
         np.full(columns.shape[1], kind.slides) if strayed is None or kind.slides else _joined(strayed),
         kind.shared,
         kind.own,
-        columns[9:].mean(axis=1),
+        takes[0].middle if len(takes) == 1 else columns[9:].mean(axis=1),
         FARTHEST,
         steps,
     )
@@ -186,14 +191,12 @@ def solve(
 
 def settled_coordinates(kind: Kind, motion: Motion, take: Take, wp: float, wo: float) -> tuple[Array, Array]:
     """The coordinates (n, 2) that explain each sample of the first take best, and the residuals (n, 6) that stay."""
-    from fitting.dense import completed
     from fitting.motion_kernels import best_coordinates
 
     start = motion.starts[0]
-    frame = completed(_own(motion.axis))
-    center, R0, p0 = _own(motion.center), _own(start.R0), _own(start.p0)
+    axis, center, R0, p0 = _own(motion.axis), _own(motion.center), _own(start.R0), _own(start.p0)
     return best_coordinates(
-        frame, center, float(motion.pitch), kind.turns, kind.slides, R0, p0, take.columns, float(wp), float(wo)
+        axis, center, float(motion.pitch), kind.turns, kind.slides, R0, p0, take.columns, float(wp), float(wo)
     )
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fitting.columns import PITCH, PLACE, SHIFT, SIZE, TILT, TURN
 from fitting.compiled import compiled, summed
-from fitting.dense import cosine_and_sine, direction
+from fitting.dense import completed, cosine_and_sine, direction
 from fitting.kernels import places_of
 from fitting.result import Mask
 from fitting.se3 import Array
@@ -103,7 +103,7 @@ def linearised(
 
 @compiled
 def best_coordinates(
-    frame: Array,
+    axis: Array,
     center: Array,
     pitch: float,
     turns: bool,
@@ -115,7 +115,7 @@ def best_coordinates(
     wo: float,
 ) -> tuple[Array, Array]:
     """Coordinates (n, 2) that explain each sample best, and the residuals (n, 6) that stay; columns: (12, n)."""
-    n = columns.shape[1]
+    n, frame = columns.shape[1], completed(axis)
     q, residuals = np.empty((n, 2)), np.empty((n, 6))
     seen, arm = _seen_from(frame, R0), _arm(frame, center, p0)
     poses, table = np.zeros(_PZ + _LANES), np.zeros(_RZ + _LANES)
@@ -141,6 +141,28 @@ def best_coordinates(
         for i in range(count):
             q[start + i, 0], q[start + i, 1] = table[_THETA + i], table[_SLIDE + i]
     return q, residuals
+
+
+@summed
+def each_alone(axis: Array, center: Array, p0: Array, columns: Array, residuals: Array) -> Array:
+    """Residuals (n, 6) of positions and of orientations, each for itself, of a turning joint: what no angle explains.
+
+    columns: (12, n); residuals: (n, 6) of whole poses.
+    """
+    n, out, frame = columns.shape[1], np.empty(residuals.shape), completed(axis)
+    arm = _arm(frame, center, p0)
+    radius, height = math.sqrt(arm[0] ** 2 + arm[1] ** 2), arm[2]
+    for i in range(n):
+        x, y, z = columns[9, i] - center[0], columns[10, i] - center[1], columns[11, i] - center[2]
+        along = x * axis[0] + y * axis[1] + z * axis[2]
+        u, v, w = x - along * axis[0], y - along * axis[1], z - along * axis[2]
+        off = 1.0 - radius / max(math.sqrt(u * u + v * v + w * w), _SMALLEST)
+        rise = along - height
+        out[i, 0], out[i, 1], out[i, 2] = off * u + rise * axis[0], off * v + rise * axis[1], off * w + rise * axis[2]
+        spin = residuals[i, 3] * axis[0] + residuals[i, 4] * axis[1] + residuals[i, 5] * axis[2]
+        for r in range(3):
+            out[i, 3 + r] = residuals[i, 3 + r] - spin * axis[r]
+    return out
 
 
 @compiled
@@ -368,44 +390,3 @@ def _collected(
                     for i in range(_LANES):
                         total += cut[c, k, i] * cut[d, k, i]
                     information[k, c, d] += total
-
-
-@compiled
-def hypothesis_scores(
-    axes: Array,
-    centers: Array,
-    chosen: NDArray[np.int64],
-    R: Array,
-    p: Array,
-    subset: NDArray[np.int64],
-    slides: bool,
-) -> tuple[Array, Array]:
-    """Squared residuals of samples that no angle or slide can explain, for each hypothesis: position and orientation.
-
-    axes, centers: (m, 3); chosen: (m,) the sample that each hypothesis starts from; subset: (k,) samples to score.
-    Gives (m, k) in m² (radial, and axial unless it slides) and rad² (swing out of the axis).
-    """
-    m, count = axes.shape[0], subset.shape[0]
-    positions, swings = np.empty((m, count)), np.empty((m, count))
-    b, arm = np.empty(3), np.empty(3)
-    for j in range(m):
-        a, c, start = axes[j], centers[j], chosen[j]
-        for s in range(3):
-            arm[s] = p[start, s] - c[s]
-        height = arm[0] * a[0] + arm[1] * a[1] + arm[2] * a[2]
-        radius = math.sqrt(max(arm[0] ** 2 + arm[1] ** 2 + arm[2] ** 2 - height * height, 0.0))
-        # The axis as the body at the start sees it; afterwards it should look the same to the body.
-        for s in range(3):
-            b[s] = R[start, 0, s] * a[0] + R[start, 1, s] * a[1] + R[start, 2, s] * a[2]
-        for i in range(count):
-            k = subset[i]
-            x, y, z = p[k, 0] - c[0], p[k, 1] - c[1], p[k, 2] - c[2]
-            h = x * a[0] + y * a[1] + z * a[2]
-            r = math.sqrt(max(x * x + y * y + z * z - h * h, 0.0)) - radius
-            positions[j, i] = r * r if slides else r * r + (h - height) ** 2
-            swing = 0.0
-            for s in range(3):
-                d = R[k, s, 0] * b[0] + R[k, s, 1] * b[1] + R[k, s, 2] * b[2] - a[s]
-                swing += d * d
-            swings[j, i] = swing
-    return positions, swings

@@ -86,7 +86,7 @@ class Stretches:
 
     def now_and_then(self) -> Explained | None:
         """One grip that held in some of the stretches, before and after turns to and fro: the best of all pairs."""
-        from fitting.motion_kernels import hypothesis_scores
+        from fitting.agreement_kernels import hypothesis_scores
 
         blocks, (position, orientation) = self._blocks, self._noise
         axes, centers, start = turns_between(blocks, *np.triu_indices(BLOCKS, _SHORTEST))
