@@ -6,6 +6,7 @@ what their fast noise explains; and another axis than positions alone show, beyo
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -126,8 +127,12 @@ def _two_grips(
         starts.append(moved.starts[0])
         parts.append(Part.of(own, level, on_path, on_path & piece.firm))
     motion = replace(two.motion, starts=tuple(starts))
-    joint = fit_joint(ROTARY, motion, parts, noise)
-    parts = [replace(part, noise=new.noise) for part, new in zip(parts, joint.parts, strict=True)]
+    held, joint = parts, fit_joint(ROTARY, motion, parts, noise)
+    fewer, surer = _held(parts, joint, [e[:, 3:] for e in joint.residuals], noise)
+    # Along a short arc every orientation is needed; where the others say as much, those beside the turn only mislead.
+    if (_stds(surer) <= _stds(joint)).all():
+        held, joint = fewer, surer
+    parts = [replace(part, noise=new.noise) for part, new in zip(held, joint.parts, strict=True)]
     if not any(part.orientations.any() for part in joint.parts):
         return None
     if _outruns(joint, take):
@@ -171,7 +176,12 @@ def _contradicted(circle: CircleFit, joint: Joint, take: Take) -> bool:
 
 
 def _axis_std(joint: Joint) -> float:
-    return float(np.sqrt(joint.covariance[0, 0] + joint.covariance[1, 1]))
+    return float(_stds(joint)[0])
+
+
+def _stds(joint: Joint) -> Array:
+    """Standard deviations (2,) of the axis: of its direction (rad) and of its place (m)."""
+    return np.asarray(np.sqrt(np.diag(joint.covariance).reshape(2, 2).sum(axis=1)))
 
 
 def _one_grip(
@@ -216,7 +226,8 @@ def _tried(
     if left < _LITTLE:
         return None
     if not whole:
-        part, joint = _held(part, joint, noise)
+        ahead = joint.residuals[0][:, 3:] @ joint.motion.axis
+        (part,), joint = _held([part], joint, [ahead[:, None]], noise)
         used = joint.parts[0].orientations
     if used.sum() < 6 or _wanders(joint.residuals[0][:, 3:], used, _PLAY) or _only_gripper(joint, allowed):
         return None
@@ -263,18 +274,22 @@ def _only_gripper(joint: Joint, allowed: Mask) -> bool:
     )
 
 
-def _held(part: Part, joint: Joint, noise: float | None) -> tuple[Part, Joint]:
-    """A part and its fit without the samples in which the grip had already begun to turn."""
-    turns = joint.residuals[0][:, 3:] @ joint.motion.axis
-    began = unseen_turns(turns, part.orientations, part.positions)
-    if not began.any():
-        return part, joint
-    kept = part.orientations & ~began
-    part = replace(part, orientations=kept, held=kept)
-    start = joint.motion.starts[0]
-    by_place = measured(ROTARY, part.take, joint.motion.axis, joint.motion.center, start.R0, start.p0, by="position")
-    q = np.where(began[:, None], by_place, start.q)
-    return part, fit_joint(ROTARY, replace(joint.motion, starts=(replace(start, q=q),)), [part], noise)
+def _held(parts: list[Part], joint: Joint, turns: Sequence[Array], noise: float | None) -> tuple[list[Part], Joint]:
+    """Parts and their fit without the samples in which the grip had already begun, or not yet ceased, to turn.
+
+    turns: of each part (n, k), in which a turn shows (rad).
+    """
+    axis, center = joint.motion.axis, joint.motion.center
+    kept, starts = [], []
+    for part, start, turn in zip(parts, joint.motion.starts, turns, strict=True):
+        turning = unseen_turns(turn, part.orientations, part.positions)
+        firm = part.orientations & ~turning
+        by_place = measured(ROTARY, part.take, axis, center, start.R0, start.p0, by="position")
+        kept.append(replace(part, orientations=firm, held=firm) if turning.any() else part)
+        starts.append(replace(start, q=np.where(turning[:, None], by_place, start.q)))
+    if all(a is b for a, b in zip(parts, kept, strict=True)):
+        return parts, joint
+    return kept, fit_joint(ROTARY, replace(joint.motion, starts=tuple(starts)), kept, noise)
 
 
 def _consistent(take: Take, pose: Agreement, followed: Mask) -> Motion:

@@ -28,7 +28,7 @@ _LEAST, _USUAL, _MOST = 0.02, 0.06, 0.2
 def unseen_turns(turns: Array, firm: Mask, path: Mask) -> Mask:
     """Samples (n,) of the ``firm`` ones in which the grip had begun to turn.
 
-    turns: (n,) radians about the axis by which orientations are ahead of positions; path: (n,) samples on the joint's
+    turns: (n, k) radians by which orientations are ahead of positions or off the joint's; path: (n,) samples on its
     path, firm or not, which alone tell.
     """
     result = np.zeros(len(firm), dtype=bool)
@@ -36,8 +36,9 @@ def unseen_turns(turns: Array, firm: Mask, path: Mask) -> Mask:
     if len(places) < 4 * _BLOCK:
         return result
     held = firm[places]
-    level = float(np.median(turns[places][held])) if held.any() else 0.0
-    away = np.abs(turns[places] - level)
+    if not held.any():
+        return result
+    away = np.linalg.norm(turns[places] - np.median(turns[places][held], axis=0), axis=1)
     for border in np.flatnonzero(held[1:] != held[:-1]) + 1:
         # Outwards from the firm side.
         step = 1 if held[border - 1] else -1

@@ -60,13 +60,13 @@ def test_a_turn_is_dated_back_to_where_it_began() -> None:
     turn = np.radians(8.0) * np.clip((time - began) / 250.0, 0.0, 1.0) ** 3
     noise = np.radians(0.1) * np.random.default_rng(1).standard_normal(n)
     firm = turn + noise < np.radians(0.4)
-    left_out = unseen_turns(turn + noise, firm & (time < 500), np.ones(n, dtype=bool))
+    left_out = unseen_turns((turn + noise)[:, None], firm & (time < 500), np.ones(n, dtype=bool))
     assert np.argmax(left_out) == pytest.approx(began, abs=40)
     assert not left_out[:200].any()
 
 
 def test_a_grip_that_held_loses_nothing() -> None:
-    turns = np.radians(0.1) * np.random.default_rng(2).standard_normal(600)
+    turns = np.radians(0.1) * np.random.default_rng(2).standard_normal((600, 3))
     everything = np.ones(600, dtype=bool)
     assert not unseen_turns(turns, everything, everything).any()
     accidents = everything.copy()
