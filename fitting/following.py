@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 
 from fitting.compiled import compiled, with_parts
 from fitting.engine import LIMITS, improved, offsets, search, settled
-from fitting.kernels import largest
+from fitting.events import likeliest_event, off_stretches, rested, sparing
+from fitting.jump_kernels import at_blocks, jumps
+from fitting.kernels import compacted, counted, largest
 from fitting.ransac import ROUNDING, Found, Path
 from fitting.result import Mask
-from fitting.rival_kernels import unevenness
-from fitting.rivals import contenders, from_blocks, likeliest_rival, plain
+from fitting.rival_kernels import plausible, unevenness
+from fitting.rivals import contenders, from_blocks, plain, rival_paths, tightest
 from fitting.se3 import Array
 from fitting.segment_kernels import pace_of, samples_along
+from fitting.segments import BLOCKS
+from fitting.stretch_kernels import fast_noise
 
 _SHORTEST = 24
 """Fewer samples do not show whether residuals go in stretches."""
@@ -38,8 +42,36 @@ def follow(data: Array, judging: Array, choosing: Array, size: int, noise: float
         return found
     wandering, clumped = unevenness(offsets(found[0], data), found[3], allowed, found[2])
     if wandering or clumped:
-        return likeliest_rival(data, found, way, allowed, size, noise, floor, least, freedoms)
+        return second_look(data, found, way, allowed, size, noise, floor, least, freedoms)
     return found
+
+
+def second_look(
+    data: Array,
+    first: Found,
+    way: Array,
+    allowed: Mask,
+    size: int,
+    noise: float,
+    floor: float,
+    least: int,
+    freedoms: int,
+) -> Found:
+    """The path that samples follow where a ``first`` one leaves residuals or outliers in stretches."""
+    sure = plausible(data)
+    fast = max(fast_noise(data, sure), floor)
+    jumping, stuck = jumps(data, sure, fast)
+    if counted(stuck) > 0:
+        # A pile far away makes a slow movement look like a rest.
+        allowed = ~stuck
+        _, moving = pace_of(compacted(data, allowed))
+        allowed[allowed] = moving
+    there, sudden = sure & ~stuck, at_blocks(jumping, stuck, min(BLOCKS, len(sure) // 2))
+    rivals = rival_paths(data, first, way, sure & allowed, allowed, size, noise, floor, least, freedoms)
+    best, sound = likeliest_event(data, rivals, there, allowed, sudden, fast, size, noise, floor, least, freedoms)
+    if sound:
+        return rested(data, best, stuck, noise, floor, least, freedoms)
+    return tightest(data, rivals, way, sure & allowed, allowed, floor)
 
 
 def following(
@@ -56,6 +88,8 @@ def following(
         "refine": refine,
         "offsets": offsets,
     }
-    for step in (improved, search, settled, contenders, plain, from_blocks, likeliest_rival):
+    quick = (improved, search, settled)
+    rivals = (contenders, plain, from_blocks, rival_paths, tightest)
+    for step in (*quick, *rivals, sparing, off_stretches, likeliest_event, rested, second_look):
         parts[step.__name__] = compiled(with_parts(step, f"{name}_{step.__name__}", parts))
     return compiled(with_parts(follow, f"{name}_follow", parts))

@@ -3,12 +3,14 @@
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fitting.compiled import compiled
 from fitting.kernels import filled
 from fitting.order import median, median_of_some, select
 from fitting.result import Mask
 from fitting.se3 import Array
+from fitting.segment_kernels import samples_along
 
 _PARTS = 48
 """Parts of a take in which residuals and outliers are counted."""
@@ -20,6 +22,7 @@ _ALIKE = 0.8
 """Share of blocks with the same distances from two paths, from which these are one."""
 _LEAST, _FEW = 0.3, 0.5
 """Shares of blocks: with less a path explains nothing, below the other it must be much tighter than others."""
+_JUDGES = 96
 _NOWHERE = 1e6
 """Square (m²) of a block that is not on a path at all."""
 
@@ -84,22 +87,48 @@ def plausible(points: Array) -> Mask:
 
 @compiled
 def block_places(points: Array, used: Mask, blocks: int) -> tuple[Array, Mask]:
-    """Medians (3, b) of the used samples in blocks of time, and the blocks (b,) of which at least a third is used."""
+    """Places (3, b) of the used samples in blocks of time, and the blocks (b,) of which at least a third is used.
+
+    Medians, of what is left when the movement between the blocks beside has been taken off: of a fast movement only
+    the few samples in its middle have a say in a median.
+    """
     n = points.shape[1]
     out, full = np.zeros((3, blocks)), np.zeros(blocks, dtype=np.bool_)
-    spare = np.empty((3, n // blocks + 2))
-    for b in range(blocks):
-        low, high = b * n // blocks, (b + 1) * n // blocks
-        count = 0
-        for i in range(low, high):
-            if used[i]:
+    pace, spare = np.zeros((3, blocks)), np.empty(n // blocks + 2)
+    for turn in range(2):
+        for b in range(blocks):
+            low, high = b * n // blocks, (b + 1) * n // blocks
+            for c in range(3):
+                count = 0
+                for i in range(low, high):
+                    if used[i]:
+                        spare[count] = points[c, i] - pace[c, b] * (i - 0.5 * (low + high - 1))
+                        count += 1
+                out[c, b] = median(spare[:count]) if count > 0 else 0.0
+                full[b] = 3 * count >= high - low
+        for b in range(1, blocks - 1):
+            if turn == 0 and full[b - 1] and full[b + 1]:
                 for c in range(3):
-                    spare[c, count] = points[c, i]
-                count += 1
-        full[b] = 3 * count >= high - low
-        for c in range(3):
-            out[c, b] = median(spare[c, :count]) if count > 0 else 0.0
+                    pace[c, b] = (out[c, b + 1] - out[c, b - 1]) * blocks / (2.0 * n)
     return out, full
+
+
+@compiled
+def block_counts(used: Mask, blocks: int) -> Array:
+    """How many samples (n,) are used in each block of time (b,)."""
+    n = len(used)
+    out = np.zeros(blocks)
+    for b in range(blocks):
+        for i in range(b * n // blocks, (b + 1) * n // blocks):
+            out[b] += used[i]
+    return out
+
+
+@compiled
+def judging_blocks(way: Array, full: Mask) -> NDArray[np.int64]:
+    """Numbers of the full blocks (b,) at equal shares of the way, of ``pace_of``: a rest has less of a say."""
+    judges = samples_along(way, len(full), np.full(_JUDGES, 0.5), _JUDGES)
+    return judges[full[judges]]
 
 
 @compiled

@@ -14,16 +14,16 @@ from fitting.engine import ACROSS, LIMITS, THOROUGH, from_sample, improved, offs
 from fitting.kernels import columns, counted, filled, likeliest, mean_square, rows
 from fitting.ransac import LEAST, LOOSE, Found, Limits
 from fitting.result import Mask
-from fitting.rival_kernels import block_places, block_squares, costs_of, known, plausible, unevenness, within
+from fitting.rival_kernels import block_places, block_squares, costs_of, judging_blocks, known, unevenness, within
 from fitting.se3 import Array
-from fitting.segment_kernels import samples_along
 from fitting.segments import BLOCKS
 
 _HYPOTHESES = 400
 _DRAWS = np.random.default_rng(0).random(3 * _HYPOTHESES)
 """Where on the way hypotheses take their blocks: anywhere, as a stretch of outliers may fill any part of it."""
-_JUDGES = 96
 _FEWEST = 8
+_PLAINLY = 1
+"""Place of plain least squares among the paths."""
 _DRAWN, _RIVALS = (24, LOOSE), (5, LEAST)
 """How many hypotheses are refined on the blocks, and on all samples; the share of blocks that they explain at least."""
 _BETTER = (2, 4)
@@ -79,44 +79,55 @@ def from_blocks(data: Array, start: Array, places: Array, scale: float, there: M
     return parameters, residuals(parameters.reshape((1, -1)), data)[0], wide, used, used
 
 
-def likeliest_rival(
+def rival_paths(
     data: Array,
     first: Found,
     way: Array,
+    there: Mask,
     allowed: Mask,
     size: int,
     noise: float,
     floor: float,
     least: int,
     freedoms: int,
-) -> Found:
+) -> list[Found]:
+    """The path that is found already, plain least squares, and some from the places of blocks.
+
+    way: of ``pace_of``; there: samples (n,) that are where their neighbours are; allowed: those of the movement; size,
+    least, freedoms: as in ``fitting.following``.
+    """
+    blocks = min(BLOCKS, len(there) // 2)
+    found = [first, plain(data, first[0], allowed, floor, freedoms)]
+    places, full = block_places(data, there, blocks)
+    judges = judging_blocks(way, full)
+    if len(judges) < _FEWEST:
+        return found
+    chosen = judges[(_DRAWS[: _HYPOTHESES * size] * len(judges)).astype(np.int64)].reshape((-1, size))
+    starts, scales = contenders(places, judges, chosen, floor, LIMITS)
+    for k in range(len(starts)):
+        one = from_blocks(data, starts[k], places, scales[k, 0], there)
+        found.append(settled(data, one, noise, floor, there, least, freedoms))
+    return found
+
+
+def tightest(data: Array, found: list[Found], way: Array, there: Mask, allowed: Mask, floor: float) -> Found:
     """The path with which the most blocks agree most tightly; the widest of those as good, where the noise is slow.
 
     A path of many that leaves white noise is right. If none does, the noise moves as slowly as the joint, chance makes
     some path through half of the take tight, and a shorter arc tells much less about an axis.
-    first: what is found already; way: of ``pace_of``; size, least, freedoms: as in ``fitting.following``.
+    found: of ``rival_paths``, whose other parameters these are.
     """
-    n = data.shape[1]
-    blocks = min(BLOCKS, n // 2)
-    there = plausible(data) & allowed
-    places, full = block_places(data, there, blocks)
-    judges = samples_along(way, blocks, np.full(_JUDGES, 0.5), _JUDGES)
-    judges = judges[full[judges]]
+    blocks = min(BLOCKS, len(there) // 2)
+    _, full = block_places(data, there, blocks)
+    judges = judging_blocks(way, full)
     if len(judges) < _FEWEST:
-        return first
-    chosen = judges[(_DRAWS[: _HYPOTHESES * size] * len(judges)).astype(np.int64)].reshape((-1, size))
-    starts, scales = contenders(places, judges, chosen, floor, LIMITS)
-    found, smallest = [first, plain(data, first[0], allowed, floor, freedoms)], first[2]
-    for k in range(len(starts)):
-        one = from_blocks(data, starts[k], places, scales[k, 0], there)
-        one = settled(data, one, noise, floor, there, least, freedoms)
-        found.append(one)
-        smallest = min(smallest, one[2])
-    table = np.empty((len(found), len(judges)))
+        return found[0]
+    table, smallest = np.empty((len(found), len(judges))), np.inf
     for k in range(len(found)):
         away = offsets(found[k][0], data)
         squares = block_squares(away, found[k][1], there, LIMITS[0] * found[k][2] ** 2, blocks)
         filled(table[k], squares[judges])
+        smallest = min(smallest, found[k][2]) if k != _PLAINLY else smallest
     # What averages of white noise reach is as near as a block can be.
     costs = costs_of(table, max(LIMITS[2] * smallest**2 * blocks / max(counted(there), 1), floor**2))
     winner = 0

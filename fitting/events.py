@@ -1,0 +1,175 @@
+"""Paths whose outliers go in stretches of time: which of them, and with which stretches, explains a take best.
+
+What is wrong for a while (a marker taken for another, a slip) is one event, however long it lasts
+(``fitting.stretch_kernels``). A short drift hides in the noise of single samples, not in that of averages.
+The parts of a model take the place of the functions of the same names (``fitting.engine``).
+"""
+
+import math
+
+import numpy as np
+
+from fitting.engine import LIMITS, THOROUGH, from_sample, offsets, refine, residuals, settled
+from fitting.jump_kernels import runs
+from fitting.kernels import changes, counted, filled, mean_square, rows
+from fitting.noise import chi2_quantile
+from fitting.ransac import LEAST, Found
+from fitting.result import Mask
+from fitting.rival_kernels import block_counts, block_places, block_squares, known, unevenness, within
+from fitting.se3 import Array
+from fitting.segments import BLOCKS
+from fitting.stretch_kernels import on_path
+
+_LEFT_OUT = ((0.0, 0.0), *((0.1 * k, 0.4) for k in range(7)), *((0.1 * k, 0.2) for k in range(9)))
+"""Stretches, beginning and length as shares of a take, without which paths are tried."""
+_AT = (0.0, 0.4, 0.75)
+"""Where in the rest a path begins to be looked for: not evenly, as a movement there and back is in one place twice."""
+_SPARED = 4
+"""How many of these paths are looked at further."""
+_ROUNDS = 4
+_STEPS = 4
+"""Rounds of refits on the blocks, and steps in all but the first."""
+_MEDIAN = 0.5 * math.pi
+"""Variance of a median over that of a mean."""
+_EVENT = 20.0
+"""Cost of a stretch, in variances: of saying where it begins, ends and goes."""
+_DOUBT, _FINE = 12.0, 4
+"""The same where the path is known: leaving out a good block costs little, keeping a bad one much; and in how many
+parts a block is divided then."""
+_TIE = 3.0
+"""Costs that do not differ by more are alike: more samples tell more."""
+_MOST = 0.6
+"""Share of the movement from which white noise about a path proves it: of slow noise half is white without its worst
+stretches."""
+_LIKELY = chi2_quantile(2, 0.999)
+"""Rise of the cost, in variances, up to which a rest may belong to a path."""
+
+
+def sparing(places: Array, full: Mask, sudden: Mask, weights: Array, size: int) -> Array:
+    """Parameters (k, p) that explain the places (3, b) of all blocks best but for those of stretches of time.
+
+    weights: inverse variances (b,) of the places.
+    """
+    blocks, numbers = len(full), np.flatnonzero(full)
+    used = np.ones((len(_LEFT_OUT), blocks), dtype=np.bool_)
+    chosen = np.empty((len(_LEFT_OUT), size), dtype=np.int64)
+    for k, (first, length) in enumerate(_LEFT_OUT):
+        low, high = int(first * blocks), int((first + length) * blocks)
+        for b in range(blocks):
+            used[k, b] = full[b] and not low <= b < high
+        rest = np.flatnonzero(used[k])
+        for i in range(size):
+            chosen[k, i] = rest[int(_AT[i] * len(rest))] if len(rest) > 0 else numbers[0]
+    paths = from_sample(places, chosen)
+    table, costs = np.empty(used.shape), np.full(len(used), np.inf)
+    on = np.empty(blocks, dtype=np.bool_)
+    for k in range(len(used)):
+        now, steps = used[k], THOROUGH[1]
+        for _ in range(_ROUNDS):
+            if counted(now) < LEAST * len(numbers):
+                costs[k] = np.inf
+                break
+            better = refine(paths[k], places, now, steps)
+            filled(paths[k], better)
+            filled(table[k], residuals(better.reshape((1, -1)), places)[0] * weights)
+            costs[k] = on_path(table[k], full, sudden, _EVENT, on)
+            if changes(on, now) == 0:
+                break
+            filled(now, on)
+            steps = _STEPS
+    best = np.full(_SPARED, -1, dtype=np.int64)
+    taken, count = np.empty((_SPARED, blocks)), 0
+    for _ in range(len(used)):
+        k = int(costs.argmin())
+        if costs[k] == np.inf or count == _SPARED:
+            break
+        if not known(table[k], taken[:count], 1.0):
+            filled(taken[count], table[k])
+            best[count] = k
+            count += 1
+        costs[k] = np.inf
+    return rows(paths, best)
+
+
+def off_stretches(
+    data: Array, found: Found, there: Mask, counts: Array, sudden: Mask, noise: float, event: float
+) -> tuple[float, Mask]:
+    """The cost of a path whose outliers go in stretches, and the samples (n,) outside of these.
+
+    counts: of the samples that are there in each block; noise: standard deviation (m).
+    """
+    blocks = len(counts)
+    squares = block_squares(offsets(found[0], data), found[1], there, LIMITS[0] * noise**2, blocks)
+    on = np.empty(blocks, dtype=np.bool_)
+    cost = on_path(squares * counts / noise**2, counts > 0.0, sudden, event, on)
+    return cost, there & within(on, len(there))
+
+
+def likeliest_event(
+    data: Array,
+    rivals: list[Found],
+    there: Mask,
+    allowed: Mask,
+    sudden: Mask,
+    fast: float,
+    size: int,
+    noise: float,
+    floor: float,
+    least: int,
+    freedoms: int,
+) -> tuple[Found, bool]:
+    """The path that explains a take best but for stretches of time, and whether it is to be trusted.
+
+    It is if it leaves white noise on many samples. rivals: paths that are known already; there: samples (n,) that are
+    where their neighbours are; allowed: those of the movement (what rests at its ends may help to choose a path);
+    sudden: blocks (b,) that begin with a jump; fast: noise (m) from sample to sample.
+    """
+    places, full = block_places(data, there, len(sudden))
+    counts = block_counts(there, len(sudden)) * full
+    found, smallest = rivals.copy(), np.inf
+    if counted(full) > 0:
+        paths = sparing(places, full, sudden, counts / (_MEDIAN * fast**2), size)
+        for k in range(len(paths)):
+            squares = residuals(paths[k].reshape((1, -1)), data)[0]
+            one = (paths[k], squares, fast, there, there)
+            _, used = off_stretches(data, one, there, counts, sudden, fast, _EVENT)
+            near = used & (squares <= LIMITS[0] * fast**2)
+            found.append(settled(data, (paths[k], squares, fast, near, near), noise, floor, used, least, freedoms))
+    for k in range(len(found)):
+        smallest = min(smallest, found[k][2])
+    costs, on = np.empty(len(found)), np.empty(len(found))
+    for k in range(len(found)):
+        costs[k], used = off_stretches(data, found[k], there, counts, sudden, smallest, _EVENT)
+        on[k] = counted(used)
+    limit, winner = costs.min() + _TIE, -1
+    for k in range(len(found)):
+        if costs[k] <= limit and (winner < 0 or on[k] > on[winner]):
+            winner = k
+    best, good = found[winner], there & allowed
+    fine = block_counts(good, min(_FINE * BLOCKS, len(there) // 2))
+    for _ in range(2):
+        _, used = off_stretches(data, best, good, fine, np.zeros(len(fine), dtype=np.bool_), smallest, _DOUBT)
+        best = settled(data, best, noise, floor, used, least, freedoms)
+    wandering, _ = unevenness(offsets(best[0], data), best[3], allowed, best[2])
+    return best, not wandering and counted(best[3]) >= _MOST * counted(allowed)
+
+
+def rested(data: Array, found: Found, stuck: Mask, noise: float, floor: float, least: int, freedoms: int) -> Found:
+    """The path with those of the ``stuck`` rests that may belong to it: a hand rested there, and what jumps is another.
+
+    A rest may belong to it where a path through all costs hardly more than one through the others.
+    """
+    more = found[3]
+    for first, last in runs(stuck):
+        rest = np.zeros(len(stuck), dtype=np.bool_)
+        rest[first:last] = True
+        before, _ = mean_square(residuals(found[0].reshape((1, -1)), data)[0], more)
+        path = refine(found[0], data, more | rest, THOROUGH[1])
+        after, _ = mean_square(residuals(path.reshape((1, -1)), data)[0], more)
+        away, length = offsets(path, data), last - first
+        x, y = away[0, first:last].sum() / length, away[1, first:last].sum() / length
+        if after - before + length * (x * x + y * y) <= _LIKELY * found[2] ** 2:
+            more = more | rest
+    if changes(more, found[3]) == 0:
+        return found
+    return settled(data, found, noise, floor, more, least, freedoms)
