@@ -156,6 +156,14 @@ def _other(rng: np.random.Generator, path: Path, bad: Array) -> tuple[Array, Arr
     return np.where(bad[:, None], other, path.points), bad
 
 
+def _replaced(
+    there: Callable[[np.random.Generator, Path, Array], tuple[Array, Array]],
+    chosen: Callable[[np.random.Generator, int, float], Array],
+) -> Disturbance:
+    """Samples of which ``chosen`` makes a share bad are where ``there`` says."""
+    return lambda rng, path, share: there(rng, path, chosen(rng, len(path.points), share))
+
+
 DISTURBANCES: dict[str, tuple[Disturbance, tuple[float, ...]]] = {
     "none": (lambda _rng, path, _share: (path.points, np.zeros(len(path.points), dtype=bool)), (0.0,)),
     "gross, scattered": (_gross, (0.1, 0.3, 0.5)),
@@ -169,22 +177,11 @@ DISTURBANCES: dict[str, tuple[Disturbance, tuple[float, ...]]] = {
     "slow drifts of 4–8 mm": (_bursts(_swell(3, 0.004, 0.008), 0.08, 0.1), (0.1, 0.3)),
     "slow drifts of 2–4 mm": (_bursts(_swell(3, 0.002, 0.004), 0.08, 0.1), (0.1,)),
     "the last pose repeated": (_held, (0.1, 0.3)),
-    "a pile elsewhere, in one stretch": (
-        lambda rng, path, share: _pile(rng, path, _stretch(rng, len(path.points), share)),
-        (0.1, 0.3),
-    ),
-    "a pile elsewhere, scattered": (
-        lambda rng, path, share: _pile(rng, path, _scattered(rng, len(path.points), share)),
-        (0.1, 0.3),
-    ),
-    "another path, in one stretch": (
-        lambda rng, path, share: _other(rng, path, _stretch(rng, len(path.points), share)),
-        (0.1, 0.3),
-    ),
-    "another path, scattered": (
-        lambda rng, path, share: _other(rng, path, _scattered(rng, len(path.points), share)),
-        (0.1, 0.3),
-    ),
+    **{
+        f"{name}, {spread}": (_replaced(there, chosen), (0.1, 0.3))
+        for name, there in (("a pile elsewhere", _pile), ("another path", _other))
+        for spread, chosen in (("in one stretch", _stretch), ("scattered", _scattered))
+    },
 }
 
 

@@ -18,7 +18,7 @@ from fitting.result import Mask
 from fitting.rival_kernels import block_counts, block_places, block_squares, known, unevenness, within
 from fitting.se3 import Array
 from fitting.segments import BLOCKS
-from fitting.stretch_kernels import on_path
+from fitting.stretch_kernels import on_path, standing_out
 
 _LEFT_OUT = ((0.0, 0.0), *((0.1 * k, 0.4) for k in range(7)), *((0.1 * k, 0.2) for k in range(9)))
 """Stretches, beginning and length as shares of a take, without which paths are tried."""
@@ -41,6 +41,9 @@ _TIE = 3.0
 _MOST = 0.6
 """Share of the movement from which white noise about a path proves it: of slow noise half is white without its worst
 stretches."""
+_CLEAR = 4.0
+"""Square of a stretch, in variances of a sample, from which it stands out: what wanders less is slow noise, and the
+quietest part of that would claim too much."""
 _LIKELY = chi2_quantile(2, 0.999)
 """Rise of the cost, in variances, up to which a rest may belong to a path."""
 
@@ -145,13 +148,16 @@ def likeliest_event(
     for k in range(len(found)):
         if costs[k] <= limit and (winner < 0 or on[k] > on[winner]):
             winner = k
-    best, good = found[winner], there & allowed
+    best, good, used = found[winner], there & allowed, there
     fine = block_counts(good, min(_FINE * BLOCKS, len(there) // 2))
     for _ in range(2):
         _, used = off_stretches(data, best, good, fine, np.zeros(len(fine), dtype=np.bool_), smallest, _DOUBT)
         best = settled(data, best, noise, floor, used, least, freedoms)
-    wandering, _ = unevenness(offsets(best[0], data), best[3], allowed, best[2])
-    return best, not wandering and counted(best[3]) >= _MOST * counted(allowed)
+    away, count = offsets(best[0], data), len(sudden)
+    wandering, _ = unevenness(away, best[3], allowed, best[2])
+    squares = block_squares(away, best[1], good, LIMITS[0] * smallest**2, count)
+    clear = standing_out(squares, block_counts(good, count), block_counts(used, count)) > _CLEAR * smallest**2
+    return best, clear and not wandering and counted(best[3]) >= _MOST * counted(allowed)
 
 
 def rested(data: Array, found: Found, stuck: Mask, noise: float, floor: float, least: int, freedoms: int) -> Found:

@@ -62,3 +62,17 @@ def on_path(squares: Array, full: Mask, sudden: Mask, event: float, on: Mask) ->
         on[b] = now and full[b]
         now = from_on[b] if now else from_off[b]
     return min(good, bad)
+
+
+@compiled
+def standing_out(squares: Array, counts: Array, on: Array) -> float:
+    """Median square of the blocks of time (b,) of which most samples are in stretches; none: infinite.
+
+    squares: of the blocks' means; counts, on: how many samples say anything, and how many of them are on the path.
+    """
+    spare, count = np.empty(len(squares)), 0
+    for b in range(len(squares)):
+        if counts[b] > 2.0 * on[b]:
+            spare[count] = squares[b]
+            count += 1
+    return median(spare[:count]) if count > 0 else np.inf
