@@ -22,7 +22,7 @@ from fitting.onset import unseen_turns
 from fitting.ransac import GATE
 from fitting.regrip import BLOCKS, Stretches, doubtful
 from fitting.result import FitFailure, Mask
-from fitting.se3 import Array, cross, rotation_log
+from fitting.se3 import Array, cross, turns_from_middle
 from fitting.segments import dense
 
 _WANDERS = 8.0
@@ -147,7 +147,7 @@ def _outruns(joint: Joint, take: Take) -> bool:
 
     A movement that strays in all directions is on some small circle or other.
     """
-    turns = np.linalg.norm(rotation_log(take.R @ take.R[len(take) // 2].T), axis=1)
+    turns = np.linalg.norm(turns_from_middle(take.R), axis=1)
     turned = np.ptp(coordinates(ROTARY, joint)[joint.inliers, 0])
     return bool(turned > 2.0 * np.quantile(turns, 0.98) + _HAND)
 

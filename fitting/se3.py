@@ -82,6 +82,11 @@ def rotation_log(rotation: ArrayLike) -> Array:
     return scale * q[..., :3]
 
 
+def turns_from_middle(rotation: Array) -> Array:
+    """Rotation vectors (n, 3) of rotations (n, 3, 3), at least one, from the middle one of them to each."""
+    return rotation_log(rotation @ rotation[len(rotation) // 2].T)
+
+
 def exp(twist: ArrayLike) -> Array:
     """Frames (..., 4, 4) of twists (..., 6) ``[v, ω]``."""
     xi = np.asarray(twist, dtype=float)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fitting import Selection, select
-from fitting.se3 import Array, rotation_log
+from fitting.se3 import Array, turns_from_middle
 
 KIND_OF_CANDIDATE = {"rotary": "rotary", "prismatic": "prismatic", "rigid": "fixed"}
 """Joint types that the data are asked about, by their name among the fitters."""
@@ -49,7 +49,7 @@ def is_held(poses: Array) -> bool:
     if len(poses) < 10:
         return False
     reach = np.subtract(*np.percentile(poses[:, :3, 3], [98.0, 2.0], axis=0))
-    turns = np.linalg.norm(rotation_log(poses[:, :3, :3] @ poses[len(poses) // 2, :3, :3].T), axis=1)
+    turns = np.linalg.norm(turns_from_middle(poses[:, :3, :3]), axis=1)
     return bool(np.linalg.norm(reach) < PLAY_M and np.percentile(turns, 98.0) < PLAY_RAD)
 
 
@@ -67,7 +67,7 @@ def bends_as_it_turns(poses: Array) -> bool:
     if travel < LEAST_TRAVEL:
         return False
     powers = np.stack([np.ones_like(way), way, way**2], axis=-1)
-    turns = rotation_log(poses[:, :3, :3] @ poses[len(poses) // 2, :3, :3].T)
+    turns = turns_from_middle(poses[:, :3, :3])
     turn_rate = np.linalg.lstsq(powers[:, :2], turns, rcond=None)[0][1]
     bend = 2.0 * np.linalg.lstsq(powers, points, rcond=None)[0][2]
     asked = np.cross(turn_rate, along)
