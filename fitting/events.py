@@ -44,6 +44,9 @@ stretches."""
 _CLEAR = 4.0
 """Square of a stretch, in variances of a sample, from which it stands out: what wanders less is slow noise, and the
 quietest part of that would claim too much."""
+_ALL, _NEARLY = 0.9, 1.3
+"""Share of the samples, and noise over that of the quietest path, with which the first path explains a take: nothing
+happened then but slow play, the quietest part of which shows another path, tightly."""
 _LIKELY = chi2_quantile(2, 0.999)
 """Rise of the cost, in variances, up to which a rest may belong to a path."""
 
@@ -149,6 +152,7 @@ def likeliest_event(
         if costs[k] <= limit and (winner < 0 or on[k] > on[winner]):
             winner = k
     best, good, used = found[winner], there & allowed, there
+    explained = counted(rivals[0][3] & good) >= _ALL * counted(good) and rivals[0][2] <= _NEARLY * smallest
     fine = block_counts(good, min(_FINE * BLOCKS, len(there) // 2))
     for _ in range(2):
         _, used = off_stretches(data, best, good, fine, np.zeros(len(fine), dtype=np.bool_), smallest, _DOUBT)
@@ -157,7 +161,7 @@ def likeliest_event(
     wandering, _ = unevenness(away, best[3], allowed, best[2])
     squares = block_squares(away, best[1], good, LIMITS[0] * smallest**2, count)
     clear = standing_out(squares, block_counts(good, count), block_counts(used, count)) > _CLEAR * smallest**2
-    return best, clear and not wandering and counted(best[3]) >= _MOST * counted(allowed)
+    return best, clear and not wandering and not explained and counted(best[3]) >= _MOST * counted(allowed)
 
 
 def rested(data: Array, found: Found, stuck: Mask, noise: float, floor: float, least: int, freedoms: int) -> Found:

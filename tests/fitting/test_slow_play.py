@@ -65,3 +65,14 @@ def test_rest_at_both_ends_does_not_outvote_the_movement() -> None:
         fit = fitting.fit_line(np.concatenate([rest[0], scene.points[:middle], rest[1], scene.points[middle:]]))
         assert fit, fit
         assert axis_error(fit, scene)[0] < np.radians(0.2)
+
+
+def test_what_plays_within_its_noise_is_left_out_by_no_path() -> None:
+    """A short arc there and back: without its slow play the rest is tightly on a circle tens of degrees off."""
+    far = np.clip(1.05 * np.abs(np.linspace(-1.0, 1.0, 900)) - 0.02, 0.0, 1.0)
+    angles = 0.35 * (1.0 - far**3 * (10.0 - 15.0 * far + 6.0 * far**2))
+    arc = 0.12 * np.stack([np.cos(angles), np.sin(angles), np.zeros(900)], axis=1)
+    for seed in range(240):
+        rng = np.random.default_rng(seed)
+        fit = fitting.fit_circle(arc + 4e-4 * rng.normal(size=(900, 3)) + 1.5e-4 * _sway(rng, 900))
+        assert not fit or fit.inliers.mean() > 0.9, seed
