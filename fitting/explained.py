@@ -1,6 +1,5 @@
 """How well a joint type explains poses: the cost of every sample at a common noise, its coordinates paid for."""
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,23 +11,17 @@ from fitting.motion import PRISMATIC, ROTARY, Kind, Motion, Start, Take, measure
 from fitting.noise import chi2_quantile
 from fitting.ransac import GATE
 from fitting.result import FitFailure, Mask
-from fitting.rigid import mean_rotation
-from fitting.se3 import Array, cross, rotation_log
+from fitting.se3 import Array, cross
+from fitting.turning import IN_HAND, price_of, turning_in_hand
 
 _OUTLIER = 60.0
-"""Cost of a sample that a candidate does not explain: twice the log of its rarity in a cubic metre of poses."""
-_IN_HAND = 0.26
-"""Radians: how far a gripper turns in the hand."""
-_STRETCHES = 16
-"""Stretches of a take whose middle orientations show how a gripper turned in the hand."""
-_COURSE = 24
-"""Parameters that such a slow turn costs: fewer than it has, since neighbouring stretches are alike."""
+"""Least cost of a sample that a candidate does not explain."""
 _MOSTLY = 0.8
 """Share of the samples of a joint and of a line that agree with both, where these can be told by their bend alone."""
 _BENT = 100.0
 """Squared standard deviations by which a path must bend in all for its positions to show it."""
-_ALONG = 0.966
-"""Cosine between turn and slide from which a body that turned as it slid is a handle, not a drawer."""
+_FOLLOWED = 0.9
+"""Share of the positions that agree whose orientations must follow for the grip to count as rigid."""
 
 
 @dataclass(frozen=True)
@@ -39,40 +32,73 @@ class Explained:
     parameters: int
     residuals: Array
     used: Mask
+    followed: Mask
+    """Samples that agree as a whole, not by their position alone."""
     ways: Array
     """Directions (k, n, 3) in which its coordinates move the positions."""
 
 
+def _stray(noise: Noise) -> float:
+    """Cost of a sample that a candidate does not explain: twice the log of its rarity in a cubic metre of poses."""
+    return max(_OUTLIER, -6.0 * float(np.log(2.5 * noise.position) + np.log(2.5 * noise.orientation)))
+
+
 def explained(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Explained:
     """Cost of all samples under one candidate, in squared standard deviations, coordinates paid for."""
-    total = sum(map(len, takes))
+    total, stray = sum(map(len, takes)), _stray(noise)
     if isinstance(fit, FitFailure):
-        return Explained(
-            _OUTLIER * total, 0, np.zeros((total, 6)), np.zeros(total, dtype=bool), np.zeros((0, total, 3))
-        )
+        none = np.zeros(total, dtype=bool)
+        return Explained(stray * total, 0, np.zeros((total, 6)), none, none, np.zeros((0, total, 3)))
     motion = _refitted(kind, fit, takes, noise)
-    cost, slow_cost, residuals, agreeing, ways = 0.0, 0.0, [], [], []
+    cost, places, residuals, agreeing, following, ways = 0.0, 0, [], [], [], []
     # Twice the log of how much rarer an orientation is that turned in the hand.
-    loose = float(np.clip(6.0 * np.log(_IN_HAND / (2.5 * noise.orientation)), 6.0, 30.0))
+    loose = float(np.clip(6.0 * np.log(IN_HAND / (2.5 * noise.orientation)), 6.0, 30.0))
     for take, start in zip(takes, motion.starts, strict=True):
-        one = Motion(motion.axis, motion.center, (start,), motion.pitch)
+        one = replace(motion, starts=(start,))
         e, whole, place_only = _squares(kind, one, take, noise)
-        square = np.minimum(whole, place_only + loose)
-        price = _coordinates_cost(kind, one, take, noise, square < _OUTLIER)
-        cost += float(np.minimum(square + price, _OUTLIER).sum())
-        agreeing.append((whole < chi2_quantile(6, GATE)) | (place_only < chi2_quantile(3, GATE)))
-        if kind is PRISMATIC:
-            square = place_only + _turning_grip(take, motion.axis, place_only, noise) + price
-            slow_cost += float(np.minimum(square, _OUTLIER).sum())
+        in_hand = place_only + loose
+        if not kind.turns:
+            # In the hand nothing turns any further, and of such a joint nothing else does.
+            in_hand[(e[:, 3:] ** 2).sum(axis=1) > IN_HAND**2] = np.inf
+        square = np.minimum(whole, in_hand)
+        price = _coordinates_cost(kind, one, take, noise, square < stray)
+        cost += float(np.minimum(square + price, stray).sum())
+        follows, there = whole < chi2_quantile(6, GATE), place_only < chi2_quantile(3, GATE)
+        places += int(there.sum())
+        agreeing.append(follows | there)
+        following.append(follows)
         residuals.append(e)
         ways.append(_ways(kind, motion, take.p - e[:, :3]))
     parameters = len(kind.shared) + len(kind.own) * len(takes) if kind.latents else 6 * len(takes)
-    course = _COURSE * len(takes)
-    if kind is PRISMATIC and slow_cost + course * np.log(total) < cost:
-        cost, parameters = slow_cost, parameters + course
-    return Explained(
-        cost, parameters, np.concatenate(residuals), np.concatenate(agreeing), np.concatenate(ways, axis=1)
-    )
+    followed = np.concatenate(following)
+    e, used, moves = np.concatenate(residuals), np.concatenate(agreeing), np.concatenate(ways, axis=1)
+    own = Explained(cost, parameters, e, used, followed, moves)
+    if kind is PRISMATIC and followed.sum() < _FOLLOWED * places:
+        turning = _turning(motion, takes, noise, own)
+        if turning and turning.cost + (turning.parameters - parameters) * np.log(total) < cost:
+            return turning
+    return own
+
+
+def _turning(motion: Motion, takes: list[Take], noise: Noise, firm: Explained) -> Explained | None:
+    """The same drawer with a gripper that turned slowly in the hand, all along, if it did."""
+    cost, parameters, residuals, agreeing, stray = 0.0, firm.parameters, [], [], _stray(noise)
+    for take, start in zip(takes, motion.starts, strict=True):
+        one = replace(motion, starts=(start,))
+        place_only = _place_squares(PRISMATIC, one, take) / noise.position**2
+        found = turning_in_hand(take, motion.axis, place_only, noise)
+        if found is None:
+            return None
+        squares, turned, course = found
+        square = place_only + squares
+        price = _coordinates_cost(PRISMATIC, one, take, noise, square < stray)
+        cost += float(np.minimum(square + price, stray).sum())
+        parameters += course
+        agreeing.append(place_only < chi2_quantile(3, GATE))
+        arms = take.p - start.p0
+        residuals.append(np.concatenate([arms - (arms @ motion.axis)[:, None] * motion.axis, turned], axis=1))
+    e, used = np.concatenate(residuals), np.concatenate(agreeing)
+    return Explained(cost, parameters, e, used, firm.followed, firm.ways)
 
 
 def _ways(kind: Kind, motion: Motion, p: Array) -> Array:
@@ -90,31 +116,6 @@ def _across(e: Array, ways: Array) -> float:
     for way in ways:
         e = e - (e * way).sum(axis=1, keepdims=True) * way
     return float((e**2).sum())
-
-
-def _turning_grip(take: Take, direction: Array, place_squares: Array, noise: Noise) -> Array:
-    """Cost (n,) of the orientations about the slow turn of a gripper on a drawer; infinite without one."""
-    places = np.flatnonzero(place_squares < chi2_quantile(3, GATE))
-    none = np.full(len(take), np.inf)
-    if len(places) < 5 * _STRETCHES:
-        return none
-    vectors = rotation_log(take.R @ mean_rotation(take.R[places]).T)
-    stretches = np.array_split(places, _STRETCHES)
-    times = np.array([np.median(stretch) for stretch in stretches])
-    middles = np.array([np.median(vectors[stretch], axis=0) for stretch in stretches])
-    ways = np.linalg.svd(middles - middles.mean(axis=0))[2]
-    turn = float(np.ptp(middles @ ways[0]))
-    if abs(ways[0] @ direction) > _ALONG or turn > _IN_HAND:
-        return none
-    # Straight on at both ends.
-    first, last = np.array([0.0]), np.array([len(take) - 1.0])
-    begin = middles[0] + (first - times[0]) / (times[1] - times[0]) * (middles[1] - middles[0])
-    end = middles[-1] + (last - times[-1]) / (times[-1] - times[-2]) * (middles[-1] - middles[-2])
-    times, middles = np.concatenate([first, times, last]), np.concatenate([begin[None], middles, end[None]])
-    course = np.stack([np.interp(np.arange(len(take)), times, column) for column in middles.T], axis=1)
-    # The turn is a coordinate, and paid for like those of joints.
-    price = _price(turn, noise.orientation)
-    return np.asarray(((vectors - course) ** 2).sum(axis=1) / noise.orientation**2 + price)
 
 
 def _refitted(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Motion:
@@ -180,15 +181,28 @@ def _place_squares(kind: Kind, motion: Motion, take: Take) -> Array:
     """Squared distances (n,) in m² of the positions from the path or surface that the joint allows."""
     arms, arm = take.p - motion.center, motion.starts[0].p0 - motion.center
     heights, height = arms @ motion.axis, arm @ motion.axis
-    if kind.screw:
-        return np.full(len(take), np.inf)
     if not kind.turns:
         offset = arms - arm
         square = (offset**2).sum(axis=1)
         return np.asarray(square - (heights - height) ** 2 if kind.slides else square)
     radii = np.linalg.norm(arms - heights[:, None] * motion.axis, axis=1)
     radius = np.linalg.norm(arm - height * motion.axis)
-    return np.asarray((radii - radius) ** 2 + (0.0 if kind.slides else (heights - height) ** 2))
+    square = (radii - radius) ** 2
+    if kind.slides:
+        return np.asarray(square)
+    rises = heights - height
+    if kind.screw:
+        # Above the angle that the position shows is one winding, out of those that were moved through.
+        start = motion.starts[0]
+        turns = measured(kind, take, motion.axis, motion.center, start.R0, start.p0, by="position")[:, 0]
+        least, most = np.quantile(start.q[:, 0], [0.01, 0.99])
+        rises = rises - motion.pitch * turns
+        winding = 2.0 * np.pi * motion.pitch
+        if winding != 0.0:
+            low, high = np.ceil((least - turns) / (2.0 * np.pi) - 0.5), np.floor((most - turns) / (2.0 * np.pi) + 0.5)
+            rises = rises - winding * np.clip(np.round(rises / winding), low, np.maximum(high, low))
+        rises = rises * (radius / max(float(np.hypot(radius, motion.pitch)), 1e-12))
+    return np.asarray(square + rises**2)
 
 
 def _coordinates_cost(kind: Kind, motion: Motion, take: Take, noise: Noise, used: Mask) -> float:
@@ -202,14 +216,10 @@ def _coordinates_cost(kind: Kind, motion: Motion, take: Take, noise: Noise, used
     cost = 0.0
     if kind.turns:
         deviation = 1.0 / np.sqrt(1.0 / noise.orientation**2 + square / noise.position**2)
-        cost += _price(_span(np.unwrap(q[:, 0])), float(deviation))
+        cost += price_of(_span(np.unwrap(q[:, 0])), float(deviation))
     if kind.slides:
-        cost += _price(_span(q[:, 1]), noise.position)
+        cost += price_of(_span(q[:, 1]), noise.position)
     return cost
-
-
-def _price(span: float, deviation: float) -> float:
-    return max(2.0 * math.log(max(span, 1e-12) / (2.5 * deviation)), 1.0)
 
 
 def bends(one: Explained, straight: Explained, takes: list[Take], noise: float) -> bool:

@@ -42,7 +42,8 @@ def explained_by_places(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -
     if isinstance(fit, FitFailure):
         count = sum(map(len, takes))
         none = np.zeros((count, 3))
-        return Explained(_OUTLIER * count, 0, none, np.zeros(count, dtype=bool), none[None][:0])
+        nobody = np.zeros(count, dtype=bool)
+        return Explained(_OUTLIER * count, 0, none, nobody, nobody, none[None][:0])
     total, residuals, explained, place = 0.0, [], [], 0
     for take in takes:
         own = slice(place, place + len(take))
@@ -60,5 +61,5 @@ def explained_by_places(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -
         residuals.append(np.pad(e, ((0, 0), (0, 3 - e.shape[1]))))
     # Of the axis, then of each take: radius and height, place of its line, or its point.
     shared, of_take = (4, 2) if kind.turns else (2, 2) if kind.slides else (0, 3)
-    e = np.concatenate(residuals)
-    return Explained(total, shared + of_take * len(takes), e, np.concatenate(explained), e[None][:0])
+    e, used = np.concatenate(residuals), np.concatenate(explained)
+    return Explained(total, shared + of_take * len(takes), e, used, used, e[None][:0])

@@ -97,6 +97,14 @@ def fit_rotary(
     return _described(joint, _together([one.grip for one in found]), [len(grips) for grips in pieces])
 
 
+def rotary_of(free: Joint, noise: float | None) -> RotaryFit | FitFailure:
+    """Fit a rotary joint to takes to which a cylindrical one is fitted already, whose orientations followed it."""
+    starts = tuple(replace(start, q=start.q * np.array([1.0, 0.0])) for start in free.motion.starts)
+    joint = fit_joint(ROTARY, replace(free.motion, starts=starts), list(free.parts), noise)
+    whole = all(np.array_equal(part.positions, part.orientations) for part in joint.parts)
+    return _described(joint, "rigid" if whole else "partly", [1] * len(joint.parts))
+
+
 def _toward(one: Gripped, best: Gripped) -> list[Start]:
     """The starts of a take's grips; angles are counted about the best axis, which may point the other way."""
     sign = -1.0 if one.motion.axis @ best.motion.axis < 0.0 else 1.0

@@ -10,7 +10,8 @@ import numpy as np
 from fitting import checks
 from fitting.agreement import SMALLEST_TURN, Noise
 from fitting.cylinder import cylindrical_of, fitted_joint
-from fitting.explained import bends, explained
+from fitting.explained import Explained, bends, explained
+from fitting.joint import Joint
 from fitting.motion import (
     CYLINDRICAL,
     PRISMATIC,
@@ -19,13 +20,13 @@ from fitting.motion import (
     Kind,
     Take,
 )
-from fitting.noise import correlation_time
 from fitting.places import explained_by_places, orientations_measured
+from fitting.playing import bursts_only, doubts, only_plays, possible, staying, worth_one
 from fitting.prismatic import fit_prismatic
 from fitting.ransac import smallest_noise
 from fitting.result import Fit, FitFailure, Mask, frozen
 from fitting.rigid import fit_rigid
-from fitting.rotary import fit_rotary
+from fitting.rotary import fit_rotary, rotary_of
 from fitting.screw import screw_of
 from fitting.se3 import Array, rotation_log
 from fitting.segments import outvoting_rests
@@ -37,30 +38,19 @@ _OF_CYLINDER: dict[str, Callable[..., Any]] = {"screw": screw_of, "cylindrical":
 """Fitters that begin with a cylindrical joint, which is fitted once for both."""
 _PER_SAMPLE = {"inliers", "orientations", "angles", "slides", "coordinates"}
 """Fields of fits that have one value for each sample."""
-_SLID, _TURNED = 1.5e-3, float(np.radians(0.7))
-_SLID_TOO, _TURNED_TOO = 2e-3, float(np.radians(1.5))
-"""Metres and radians below which a coordinate of a joint plays only: its single one, and each of two."""
-_LIFTED = 0.006
-"""Share of the way below which a turning joint that also slides plays only."""
-_BEYOND = 7.0
-"""Standard deviations of the noise that a slide must span: noise alone spans five."""
 _SUPPORTED = 0.7
 """Share of the samples, over that of the best candidate, from which the noise of another one counts."""
 _WIDE = 5.0
 """Noise, over that of the best candidate, up to which another one says how far the movement went."""
 _PLAY = 1e-3
 """Real joints have play and flex: so large a share of the movement is no reason to prefer another joint type."""
-_LONGEST = 20.0
-"""Samples over which noise remembers itself; what is slower is no noise but a misfit."""
-_STRAIGHT = 1.5
-"""Metres: no door is held so far from its hinges; a rotary joint with a larger radius is a drawer."""
-_STEEPEST = 0.25
-"""Metres per radian: a screw that advances more is a drawer whose gripper turned a little."""
-_CLEAR = 30.0
+_CLEAR = 20.0
 _GENERALITY = {"rigid": 0.0, "prismatic": _CLEAR, "rotary": _CLEAR, "screw": 2.0 * _CLEAR, "cylindrical": 3.0 * _CLEAR}
 """BIC that a joint is charged for all that it can do more than others: play and misfit feed the general one first."""
 _MILD = 4.0
 """Difference in BIC for a factor of e in probability. By the letter 2, but no model of a hand is that exact."""
+_PLAYS = 9.0
+"""Odds at best for a joint whose movement may be the play of a simpler one."""
 _SURE = 0.95
 """Probability below which the data do not tell."""
 
@@ -130,26 +120,25 @@ def select(
     takes = [Take.of(take) for take in checked]
     turns = orientations_measured(takes)
     whole = all(mask.all() for mask in moving)
-    fits = _fitted(names, checked, noise, generator, turns, (whole and known) or {})
+    fits, free = _fitted(names, checked, noise, generator, turns, (whole and known) or {})
+    fits = {name: staying(name, fit, takes) for name, fit in fits.items()}
     common = _common_noise(fits, takes, noise)
     if common is None:
         reasons = " ".join(f"{name}: {fit.reason}" for name, fit in fits.items() if isinstance(fit, FitFailure))
         return FitFailure(f"No joint type explains these poses. {reasons}")
-    fits = {name: _possible(name, fit, takes) for name, fit in fits.items()}
+    fits = {name: possible(name, fit, takes) for name, fit in fits.items()}
     if not turns:
         # Each at the common noise: who was in at a noise of its own is not who agrees now.
-        fits |= _fitted([name for name, fit in fits.items() if fit], checked, common.position, generator, turns)
-    judged = explained if turns else explained_by_places
-    found = {name: judged(_KINDS[name], fit, takes, common) for name, fit in fits.items()}
-    if turns and fits.get("prismatic"):
-        for name in ("rotary", "screw", "cylindrical"):
-            if fits.get(name) and bends(found[name], found["prismatic"], takes, common.position):
-                fits[name] = FitFailure("The positions run straight where its path would bend.")
-    best = min(found.values(), key=lambda one: one.cost)
-    tau = min(correlation_time(best.residuals[:, :3], best.used, 3), _LONGEST)
+        fits |= _fitted([name for name, fit in fits.items() if fit], checked, common.position, generator, turns)[0]
+    if turns:
+        fits, found, rivals = _judged(fits, free, takes, common, noise)
+    else:
+        found = {name: explained_by_places(_KINDS[name], fit, takes, common) for name, fit in fits.items()}
+        rivals = {name: doubts(name, fit, takes) for name, fit in fits.items()}
+    tau = worth_one(list(found.values()))
     count = max(sum(map(len, takes)) / tau, 2.0)
     scores = {name: one.cost / tau + one.parameters * float(np.log(count)) for name, one in found.items()}
-    return _ranked({name: _with_rests(fit, moving) for name, fit in fits.items()}, scores)
+    return _ranked({name: _with_rests(fit, moving) for name, fit in fits.items()}, scores, rivals)
 
 
 def _fitted(
@@ -159,8 +148,11 @@ def _fitted(
     rng: np.random.Generator,
     turns: bool,
     known: Mapping[str, Any] = MappingProxyType({}),
-) -> dict[str, Any]:
-    """Fit the candidates; without orientations (``turns`` false) only those that positions can show."""
+) -> tuple[dict[str, Any], Joint | FitFailure]:
+    """Fit the candidates; without orientations (``turns`` false) only those that positions can show.
+
+    Gives as well the joint that turns and slides freely, with which some of them begin.
+    """
     unseen = FitFailure("The recording has no orientations, and positions alone do not show such a joint.")
     fits: dict[str, Any] = {
         name: known[name] if name in known else _FITTERS[name](takes, noise=noise, rng=rng)
@@ -171,36 +163,7 @@ def _fitted(
     free = fitted_joint(CYLINDRICAL, takes, noise, rng, "a cylindrical joint") if rest and turns else unseen
     for name in rest:
         fits[name] = free if isinstance(free, FitFailure) else _OF_CYLINDER[name](free, checks.as_noise(noise))
-    return {name: fits[name] for name in names}
-
-
-def _possible(name: str, fit: Any, takes: list[Take]) -> Any:
-    """The fit, unless no such joint was moved: a coordinate that only plays is none."""
-    if isinstance(fit, FitFailure) or name == "rigid":
-        return fit
-    if getattr(fit, "radius", 0.0) > _STRAIGHT:
-        return FitFailure(f"The radius would be {fit.radius:.0f} m: that is a straight line.")
-    if name == "screw" and abs(fit.pitch) > _STEEPEST:
-        return FitFailure(f"It would advance by {abs(fit.pitch):.1f} m for each radian: no screw does.")
-    slid, turned = _SLID, _TURNED
-    if name == "cylindrical":
-        # A door that is lifted by its play is no handle.
-        p = np.concatenate([take.p for take in takes])
-        reach = np.subtract(*np.quantile(p, [0.95, 0.05], axis=0))
-        slid, turned = max(_SLID_TOO, _LIFTED * float(np.linalg.norm(reach))), _TURNED_TOO
-    if name == "screw" and abs(fit.pitch) * _span(fit.angles[fit.inliers]) < slid:
-        return FitFailure(f"It advanced by {1e3 * abs(fit.pitch) * _span(fit.angles[fit.inliers]):.1f} mm only: play.")
-    slides = fit.coordinates if name == "prismatic" else getattr(fit, "slides", None)
-    if slides is not None and _span(slides[fit.inliers]) < max(slid, _BEYOND * fit.noise):
-        return FitFailure(f"It slid by {1e3 * _span(slides[fit.inliers]):.1f} mm only, which is play.")
-    angles = getattr(fit, "angles", None)
-    if angles is not None and _span(angles[fit.inliers]) < turned:
-        return FitFailure(f"It turned by {np.degrees(_span(angles[fit.inliers])):.1f}° only, which is play.")
-    return fit
-
-
-def _span(values: Array) -> float:
-    return float(np.subtract(*np.quantile(values, [0.995, 0.005]))) if len(values) else 0.0
+    return {name: fits[name] for name in names}, free
 
 
 def _with_rests(fit: Any, moving: list[Mask]) -> Any:
@@ -218,17 +181,45 @@ def _with_rests(fit: Any, moving: list[Mask]) -> Any:
     return replace(fit, **values)
 
 
-def _ranked(fits: dict[str, Any], scores: dict[str, float]) -> Selection:
+def _judged(
+    fits: dict[str, Any], free: Joint | FitFailure, takes: list[Take], common: Noise, noise: float | None
+) -> tuple[dict[str, Any], dict[str, Explained], dict[str, list[str]]]:
+    """The fits that stay possible, how well each explains the poses, and which simpler joints may play as it moved."""
+    found = {name: explained(_KINDS[name], fit, takes, common) for name, fit in fits.items()}
+    if isinstance(free, Joint) and "rotary" in fits and getattr(fits["rotary"], "grip", "loose") == "loose":
+        # A small circle in the noise, or none at all, may hide a hinge that the orientations show.
+        hinge = possible("rotary", rotary_of(free, checks.as_noise(noise)), takes)
+        shown = explained(ROTARY, hinge, takes, common)
+        if shown.cost < found["rotary"].cost:
+            fits["rotary"], found["rotary"] = hinge, shown
+    for name in ("rotary", "screw", "cylindrical"):
+        straight = fits.get("prismatic") and fits.get(name)
+        if straight and bends(found[name], found["prismatic"], takes, common.position):
+            fits[name] = FitFailure("The positions run straight where its path would bend.")
+    rivals = {name: doubts(name, fit, takes) for name, fit in fits.items()}
+    for name in [name for name, fit in fits.items() if fit and name != "rigid"]:
+        if fits.get("rigid") and bursts_only(found[name], found["rigid"], common):
+            fits[name] = FitFailure("It rests but for a few moments, and comes back from each: bursts.")
+        elif fits.get("rigid") and "rigid" in rivals[name] and only_plays(found[name], found["rigid"], common):
+            fits[name] = FitFailure("It leaves most of the movement, which goes all ways: play.")
+    return fits, found, rivals
+
+
+def _ranked(fits: dict[str, Any], scores: dict[str, float], rivals: dict[str, list[str]]) -> Selection:
     charged = {name: score + _GENERALITY[name] for name, score in scores.items()}
-    possible = [name for name in scores if fits[name]]
-    best = min((charged[name] for name in possible), default=0.0)
-    weights = {name: float(np.exp((best - charged[name]) / _MILD)) if name in possible else 0.0 for name in scores}
+    there = [name for name in scores if fits[name]]
+    for name in sorted(there, key=lambda name: -_GENERALITY[name]):
+        for simpler in rivals[name]:
+            if simpler in there:
+                charged[simpler] = min(charged[simpler], charged[name] + _MILD * float(np.log(_PLAYS)))
+    best = min((charged[name] for name in there), default=0.0)
+    weights = {name: float(np.exp((best - charged[name]) / _MILD)) if name in there else 0.0 for name in scores}
     total = sum(weights.values()) or 1.0
     ranked = tuple(
         Candidate(name, fits[name], charged[name], weights[name] / total)
-        for name in sorted(scores, key=lambda name: (name not in possible, charged[name]))
+        for name in sorted(scores, key=lambda name: (name not in there, charged[name]))
     )
-    if possible and ranked[0].probability >= _SURE:
+    if there and ranked[0].probability >= _SURE:
         return Selection(ranked[0].kind, ranked, f"{ranked[0].kind}: the simplest joint that explains the movement")
     likely = " or ".join(c.kind for c in ranked if c.probability > 1.0 - _SURE) or "none of " + ", ".join(scores)
     return Selection(None, ranked, f"Not moved enough to tell: it could be {likely}. Move the joint further.")

@@ -63,6 +63,32 @@ def test_select_asks_the_movement_not_the_rest() -> None:
     assert choice.fit.inliers.shape == (1200,)
 
 
+def test_an_excursion_that_comes_back_is_no_joint() -> None:
+    """A rigid part that somebody leant on for a moment: it gave way by 2 to 3 mm, and came back."""
+    for seed in range(6):
+        poses = joint_poses(600 + seed, n=1200, position_noise=2e-4).poses.copy()
+        rng = np.random.default_rng(seed)
+        way = rng.normal(size=3)
+        start, length = rng.integers(200, 700), rng.integers(120, 240)
+        lean = np.sin(np.pi * np.arange(length) / length) * rng.uniform(2e-3, 3e-3)
+        poses[start : start + length, :3, 3] += lean[:, None] * way / np.linalg.norm(way)
+        choice = fitting.select(poses)
+        assert isinstance(choice, fitting.Selection)
+        assert choice.kind == "rigid", choice.to_dict()
+
+
+def test_a_hinge_tracked_on_its_axis_is_rotary() -> None:
+    """Nothing but the orientations move, and the gripper turns in the hand beside."""
+    for seed in range(4):
+        poses = joint_poses(620 + seed, turn=1.0, radius=0.0, n=1200).poses.copy()
+        way = np.random.default_rng(seed).normal(size=3)
+        slow = np.radians(6.0) * np.sin(2.0 * np.pi * np.linspace(0.0, 1.0, 1200))
+        poses[:, :3, :3] = poses[:, :3, :3] @ rotation_exp(slow[:, None] * way / np.linalg.norm(way))
+        choice = fitting.select(poses)
+        assert isinstance(choice, fitting.Selection)
+        assert choice.kind == "rotary", choice.to_dict()
+
+
 def test_select_among_given_candidates() -> None:
     poses = joint_poses(1, turn=1.0, radius=0.3, n=300).poses
     choice = fitting.select(poses, candidates=["prismatic", "rotary"])
