@@ -38,11 +38,12 @@ clean:
 # Compiles modules and the fitters' inner loops once, so that nobody waits for it later: the two largest side by side.
 SCENE := fitting.synthetic.joint_poses(0, turn=1.0, n=200)
 define WARM_UP
-$(BIN)/python -m compileall -q $(PACKAGES)
-for fit in line circle; do \
+@echo "Compiling the fits (once, a minute or two) ..."
+@$(BIN)/python -m compileall -q $(PACKAGES)
+@for fit in line circle; do \
   $(BIN)/python -c "import fitting, fitting.synthetic; fitting.fit_$$fit($(SCENE).points)" & \
 done; wait
-$(BIN)/python -c "import fitting; fitting.warm_up()"
+@$(BIN)/python -c "import fitting; fitting.warm_up()"
 endef
 
 .venv/ready: pyproject.toml constraints.txt | .venv/python
