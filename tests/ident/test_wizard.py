@@ -70,6 +70,13 @@ async def test_going_back_to_the_description_and_on_again() -> None:
     assert "lever" not in machine.state.plan
 
 
+async def test_a_tick_after_the_wizard_closed_does_no_harm() -> None:
+    app = wizard(started(FakeMachine()))
+    async with app.run_test(size=(80, 24)):
+        pass
+    app._tick()
+
+
 async def test_screen_during_a_take_says_how_precise_and_what_to_do() -> None:
     machine = started(FakeMachine())
     app = wizard(machine)

@@ -121,6 +121,9 @@ class WizardApp(App[int]):
         if self.machine.failed or (isinstance(self._driver, Terminal) and self._driver.lost):
             self.exit(1)
             return
+        if not self.screen_stack:
+            # The last tick of a wizard that closes: its screens are gone already.
+            return
         status = self._look()
         if self.screen is self._main:
             self._main.show_live(status)
