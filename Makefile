@@ -10,8 +10,9 @@ PACKAGES := ident devices fitting sessions calibration
 demo: .venv/ready
 	$(BIN)/ident demo --out out
 
+# Two at once: tests of the rig run in real time and leave a processor idle for most of it.
 test: lint .venv/ready-for-tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 lint: .venv/ready-for-tests
 	$(BIN)/ruff check .
