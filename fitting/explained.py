@@ -11,7 +11,8 @@ from fitting.motion import PRISMATIC, ROTARY, Kind, Motion, Start, Take, measure
 from fitting.noise import chi2_quantile
 from fitting.ransac import GATE
 from fitting.result import FitFailure, Mask
-from fitting.se3 import Array, cross
+from fitting.rigid import mean_rotation
+from fitting.se3 import Array, cross, rotation_exp, rotation_log
 from fitting.turning import IN_HAND, price_of, turning_in_hand
 
 _OUTLIER = 60.0
@@ -20,6 +21,8 @@ _MOSTLY = 0.8
 """Share of the samples of a joint and of a line that agree with both, where these can be told by their bend alone."""
 _BENT = 100.0
 """Squared standard deviations by which a path must bend in all for its positions to show it."""
+_GRIPS = 32
+"""Samples of a take that are asked which others were held as they were."""
 _FOLLOWED = 0.9
 """Share of the positions that agree whose orientations must follow for the grip to count as rigid."""
 
@@ -128,6 +131,8 @@ def _refitted(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Motion:
         place += len(take)
         used = fit.inliers[own]
         turned = getattr(fit, "orientations", fit.inliers)[own]
+        if kind is ROTARY and turned.any():
+            turned = _of_one_grip(take, axis, fit.angles[own], turned, noise)
         first = int(np.argmax(turned if turned.any() else used))
         q = measured(kind, take, axis, center, take.R[first], take.p[first])
         if kind is ROTARY:
@@ -156,6 +161,24 @@ def _refitted(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Motion:
             wo.append(follows / noise.orientation**2)
         motion = solve(kind, replace(motion, starts=tuple(starts)), takes, wp, wo, 6).motion
     return motion
+
+
+def _of_one_grip(take: Take, axis: Array, angles: Array, turned: Mask, noise: Noise) -> Mask:
+    """Those of the ``turned`` samples (n,) that were held alike, as most were: a motion has one grip.
+
+    A grip that turned in the hand is one before and another after, and with one between them no sample would agree.
+    angles: of the joint (n,), rad.
+    """
+    samples = np.flatnonzero(turned)
+    held = rotation_exp(-angles[samples, None] * axis) @ take.R[samples]
+    vectors = rotation_log(held @ mean_rotation(held).T)
+    some = vectors[np.linspace(0, len(samples) - 1, min(_GRIPS, len(samples))).astype(int)]
+    squares = ((vectors - some[:, None]) ** 2).sum(axis=2)
+    alike = squares < chi2_quantile(3, GATE) * 2.0 * noise.orientation**2
+    most = alike[alike.sum(axis=1).argmax()]
+    out = np.zeros_like(turned)
+    out[samples[most]] = True
+    return out
 
 
 def _squares(kind: Kind, motion: Motion, take: Take, noise: Noise) -> tuple[Array, Array, Array]:

@@ -189,6 +189,19 @@ def test_a_drawer_whose_gripper_turns_with_it_is_a_drawer() -> None:
         assert choice.kind == "prismatic", choice.to_dict()
 
 
+def test_a_hinge_whose_grip_turned_half_way_is_a_hinge() -> None:
+    """It was held in two ways, and must be asked with one of them: between the two no orientation agrees."""
+    for seed in range(6):
+        rng = np.random.default_rng(200 + seed)
+        scene = joint_poses(seed, turn=np.radians(29), radius=0.25, n=300)
+        about = np.cross(scene.axis, rng.normal(size=3))
+        course = np.clip((np.linspace(0.0, 1.0, 300) - 0.4) / 0.2, 0.0, 1.0)
+        poses = scene.poses.copy()
+        poses[:, :3, :3] @= rotation_exp(np.radians(12) * course[:, None] * about / np.linalg.norm(about))
+        choice = fitting.select(poses)
+        assert choice.kind == "rotary", choice.to_dict()
+
+
 @pytest.mark.parametrize(("turn", "slide"), [(60.0, 0.008), (2.2, 0.12)])
 def test_a_handle_may_turn_first_and_slide_afterwards(turn: float, slide: float) -> None:
     """The smaller movement comes after the larger one is over, and is no pause of it."""
