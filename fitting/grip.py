@@ -115,7 +115,7 @@ def _two_grips(
         return None
     starts, parts = [], []
     for piece, start in zip(two.pieces, two.motion.starts, strict=True):
-        own = Take(*(np.ascontiguousarray(a[piece.first : piece.last]) for a in (take.R, take.p)))
+        own = take.piece(piece.first, piece.last)
         on_path = path[piece.first : piece.last]
         place = (two.motion.axis, two.motion.center, start.R0, start.p0)
         by_place = measured(ROTARY, own, *place, by="position")

@@ -1,5 +1,6 @@
 """From agreeing takes to one joint: refit them together, weigh by the effective noise, state the covariance."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -33,6 +34,12 @@ _PURE = 0.9
 """Share of the samples that left the path at a time which must have strayed along the axis alone."""
 _FEW = 0.05
 """Strayed samples, for each good one, below which they are not worth asking."""
+_ROUNDS = 4
+"""How often who strayed is asked, at most."""
+_PLAY_M, _PLAY_RAD = 1.5e-4, math.radians(0.15)
+"""Standard deviations of the slow play of a usual hand."""
+_PLAYS = 12.0
+"""Times that such a hand plays anew during a take."""
 
 
 @dataclass(frozen=True)
@@ -112,15 +119,33 @@ def fit_joint(kind: Kind, motion: Motion, parts: list[Part], given: float | None
             break
     parts = [_with_noise(kind, solution, k, part, given) for k, part in enumerate(parts)]
     solution = replace(solution, motion=_beside_data(solution.motion, parts))
-    if kind == ROTARY:
-        motion, parts = _with_strayed(solution.motion, parts)
-        solution = _solved(kind, motion, parts, white, 6) if any(part.strayed.any() for part in parts) else solution
+    for _ in range(_ROUNDS if kind == ROTARY else 0):
+        # From an axis of half an arc, the other half seems to have left the path in all directions.
+        motion, found = _with_strayed(solution.motion, parts)
+        if all(_same(old, new) for old, new in zip(parts, found, strict=True)):
+            break
+        parts, solution = found, _solved(kind, motion, found, white, 6)
     uncertain = _uncertain(kind, solution, parts, white, given)
-    times = uncertain.slowness
+    times = _played(kind, parts, uncertain.slowness)
     if max(map(max, times)) > _ALIKE * min(map(min, times)):
         solution = _solved(kind, solution.motion, parts, times, 6)
         uncertain = _uncertain(kind, solution, parts, times, given)
     return _described(kind, solution, parts, uncertain)
+
+
+def _played(kind: Kind, parts: list[Part], times: Times) -> Times:
+    """Slownesses that are those of a usual hand at least, for takes in which the grip turned.
+
+    What is left of their orientations is in few places, where the joint follows the hand's play: no residual shows it.
+    """
+    made_up = []
+    for part, (position, orientation) in zip(parts, times, strict=True):
+        if kind == ROTARY and not part.firm:
+            each = len(part.take) / _PLAYS
+            position = max(position, 1.0 + each * (_PLAY_M / part.noise.position) ** 2)
+            orientation = max(orientation, 1.0 + each * (_PLAY_RAD / part.noise.orientation) ** 2)
+        made_up.append((position, orientation))
+    return made_up
 
 
 def _weights(parts: list[Part], times: Times) -> tuple[list[Array], list[Array]]:
@@ -174,8 +199,8 @@ def _with_strayed(motion: Motion, parts: list[Part]) -> tuple[Motion, list[Part]
 
 def _same(old: Part, new: Part) -> bool:
     """Whether hardly any sample came in or went out."""
-    changed = np.count_nonzero(old.positions ^ new.positions) + np.count_nonzero(old.orientations ^ new.orientations)
-    return bool(changed <= len(old.take) // _STEADY)
+    pairs = ((old.positions, new.positions), (old.orientations, new.orientations), (old.strayed, new.strayed))
+    return bool(sum(np.count_nonzero(before ^ after) for before, after in pairs) <= len(old.take) // _STEADY)
 
 
 def _rescored(kind: Kind, solution: Solution, k: int, part: Part, allowed: Mask, given: float | None) -> Part:

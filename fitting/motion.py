@@ -4,7 +4,7 @@ The family of movements and its equations are in ``motion_kernels``. Takes share
 at which each starts is its own, so different grips of one joint add up.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -62,6 +62,8 @@ class Take:
 
     R: Array
     p: Array
+    cut_from: "tuple[Take, slice] | None" = field(default=None, repr=False)
+    """The take of which this is a piece, and which of its samples."""
 
     @classmethod
     def of(cls, poses: Array) -> "Take":
@@ -88,8 +90,19 @@ class Take:
 
     @cached_property
     def moving(self) -> Mask:
-        """Samples (n,) outside of long pauses, of the position or of the orientation."""
+        """Samples (n,) outside of long pauses, of the position or of the orientation.
+
+        A piece does not pause where its take goes on.
+        """
+        if self.cut_from is not None:
+            take, samples = self.cut_from
+            return take.moving[samples]
         return moving(self.moves)
+
+    def piece(self, first: int, last: int) -> "Take":
+        """Samples from ``first`` up to ``last``."""
+        samples = slice(first, last)
+        return Take(np.ascontiguousarray(self.R[samples]), np.ascontiguousarray(self.p[samples]), (self, samples))
 
     @cached_property
     def stirring(self) -> Mask:
