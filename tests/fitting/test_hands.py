@@ -3,7 +3,8 @@
 import numpy as np
 
 import fitting
-from fitting.se3 import Array, frame
+from fitting.motion import Take
+from fitting.se3 import Array, frame, rotation_exp
 from fitting.synthetic import joint_poses
 
 NOISE = 4e-4
@@ -64,6 +65,39 @@ def test_positions_that_stray_along_the_axis_still_tell_where_it_is() -> None:
         with_strays.append(_off(fit, scene.axis, scene.point))
         without.append(_off(rest, scene.axis, scene.point))
     assert np.sqrt(np.mean(np.square(with_strays))) < np.sqrt(np.mean(np.square(without)))
+
+
+def test_the_end_of_an_arc_that_strayed_is_asked_from_the_better_axis() -> None:
+    """Seen from the axis of the first part of an arc, the last part seems to have left its path in all directions."""
+    off = []
+    for seed in (2, 17, 79, 132):
+        scene = joint_poses(seed, turn=2.6, radius=0.25, n=900)
+        rng = np.random.default_rng(seed + 1000)
+        time, poses = np.linspace(0.0, 1.0, 900), scene.poses.copy()
+        waves = 2.0 * np.pi * (rng.uniform(0.7, 5.6, (3, 5)) * time[:, None, None] + rng.uniform(size=(3, 5)))
+        poses[:, :3, 3] += 1.5e-4 * np.sqrt(0.4) * np.cos(waves).sum(axis=2)
+        poses[:, :3, 3] += 4e-3 * np.clip((time - 0.6) / 0.067, 0.0, 1.0)[:, None] * scene.axis
+        about = rng.normal(size=3)
+        turns = np.radians(12.0) * np.sin(12.0 * time)[:, None] * about / np.linalg.norm(about)
+        poses[:, :3, :3] = rotation_exp(turns) @ poses[:, :3, :3]
+        fit = fitting.fit_rotary(poses)
+        assert not isinstance(fit, fitting.FitFailure)
+        assert fit.grip == "loose"
+        assert not fit.inliers[620:].any()
+        off.append(_off(fit, scene.axis, scene.point))
+    # Asked once, they were 0.64 mm off in the mean.
+    assert np.mean(off) < 2.5e-4
+
+
+def test_a_piece_of_a_take_rests_where_the_take_does() -> None:
+    still, back = np.zeros(300), np.linspace(1.0, 0.0, 300)
+    way = np.concatenate([still, back[::-1], still + 1.0, back, still])
+    points = np.stack([0.3 * np.sin(way), 0.3 * np.cos(way), 0.0 * way], axis=1)
+    take = Take.of(frame(np.broadcast_to(np.eye(3), (len(way), 3, 3)), points))
+    piece = take.piece(700, 1500)
+    assert piece.moving.sum() == take.moving[700:].sum()
+    # By itself, it would begin with a pause.
+    assert Take(piece.R, piece.p).moving.sum() < piece.moving.sum()
 
 
 def _off(fit: fitting.RotaryFit, axis: Array, point: Array) -> float:
