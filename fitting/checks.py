@@ -88,11 +88,20 @@ def too_large(points: Array) -> FitFailure | None:
 
 def as_noise(noise: float | None) -> float | None:
     """Check a noise level (m): None, or positive and finite."""
-    if noise is None:
+    return _as_deviation(noise, "noise", "to estimate it")
+
+
+def as_distance(beside: float | None) -> float | None:
+    """Check how far (m) from the axis a point may be: None, or positive and finite."""
+    return _as_deviation(beside, "beside", "where it is not known")
+
+
+def _as_deviation(given: float | None, name: str, without: str) -> float | None:
+    if given is None:
         return None
-    value = float(noise)
+    value = float(given)
     if not (np.isfinite(value) and value > 0.0):
-        raise ValueError(f"noise is {value}: give a positive standard deviation in metres, or None to estimate it.")
+        raise ValueError(f"{name} is {value}: give a positive standard deviation in metres, or None {without}.")
     return value
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from fitting import checks
 from fitting.agreement import Agreement, agree
+from fitting.beside import beside_axis
 from fitting.joint import Joint, Part, absent, coordinates, fit_joint, turned
 from fitting.motion import CYLINDRICAL, PRISMATIC, Kind, Start, Take
 from fitting.result import AxisFit, FitFailure, frozen
@@ -38,21 +39,28 @@ class CylindricalFit(AxisFit):
 
 
 def fit_cylindrical(
-    poses: Any, noise: float | None = None, rng: np.random.Generator | int | None = None
+    poses: Any,
+    noise: float | None = None,
+    rng: np.random.Generator | int | None = None,
+    beside: float | None = None,
 ) -> CylindricalFit | FitFailure:
     """Fit a cylindrical joint to poses (n, 4, 4), body to world, metres, or to a list of takes with different grips.
 
     Either movement may be small: with turning alone the axis comes from the orientations, with sliding alone its
     direction comes from the positions.
+    beside: standard deviation (m) across the axis of the tracked point's distance from it, where that is known.
     """
+    beside = checks.as_distance(beside)
     joint = fitted_joint(CYLINDRICAL, poses, noise, rng, "a cylindrical joint")
-    return joint if isinstance(joint, FitFailure) else cylindrical_of(joint, noise)
+    return joint if isinstance(joint, FitFailure) else cylindrical_of(joint, noise, beside)
 
 
-def cylindrical_of(joint: Joint, noise: float | None) -> CylindricalFit | FitFailure:
-    """Describe a fitted cylindrical joint."""
+def cylindrical_of(joint: Joint, noise: float | None, beside: float | None = None) -> CylindricalFit | FitFailure:
+    """Describe a fitted cylindrical joint; beside: as for :func:`fit_cylindrical`."""
     if not turned(joint):
         joint = _only_slid(joint, noise)
+    elif beside is not None:
+        joint = beside_axis(CYLINDRICAL, joint, beside)
     q = zeroed(coordinates(CYLINDRICAL, joint), joint)
     sign = direction(q[joint.inliers])
     flip = np.array([sign, 1.0, 1.0, sign])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fitting.agreement import Noise, freedoms, weighed
-from fitting.motion import FARTHEST, ROTARY, Kind, Motion, Solution, Start, Take, measured, solve
+from fitting.motion import CYLINDRICAL, FARTHEST, ROTARY, Kind, Motion, Solution, Start, Take, measured, solve
 from fitting.noise import chi2_quantile
 from fitting.ransac import GATE
 from fitting.result import Mask
@@ -40,6 +40,8 @@ _PLAY_M, _PLAY_RAD = 1.5e-4, math.radians(0.15)
 """Standard deviations of the slow play of a usual hand."""
 _PLAYS = 12.0
 """Times that such a hand plays anew during a take."""
+_SLOW = 3.0
+"""Slowness of a handle's positions from which on a hand played, and nothing else."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ class Joint:
     body_basis: Array
     body_covariance: Array
     """(4, 4) tilt and shift of the axis as seen from the first take's body."""
+    parameters: Array
+    """Covariance of all that takes share and of the first one's own, in the order of ``Kind.shared`` and ``own``."""
     pitch_std: float
     rms: float
     noise: Noise
@@ -134,13 +138,14 @@ def fit_joint(kind: Kind, motion: Motion, parts: list[Part], given: float | None
 
 
 def _played(kind: Kind, parts: list[Part], times: Times) -> Times:
-    """Slownesses that are those of a usual hand at least, for takes in which the grip turned.
+    """Slownesses that are those of a usual hand at least, where a take does not show its own.
 
-    What is left of their orientations is in few places, where the joint follows the hand's play: no residual shows it.
+    Where the grip turned, what is left of the orientations is in few places, where the joint follows the hand's play. A
+    handle may turn and slide, so that what it leaves as residuals is less.
     """
     made_up = []
     for part, (position, orientation) in zip(parts, times, strict=True):
-        if kind == ROTARY and not part.firm:
+        if not part.firm and (kind == ROTARY or (kind == CYLINDRICAL and position > _SLOW)):
             each = len(part.take) / _PLAYS
             position = max(position, 1.0 + each * (_PLAY_M / part.noise.position) ** 2)
             orientation = max(orientation, 1.0 + each * (_PLAY_RAD / part.noise.orientation) ** 2)
@@ -296,6 +301,7 @@ def _described(kind: Kind, solution: Solution, parts: list[Part], uncertain: "Un
         covariance=covariance,
         body_basis=(start.R0.T @ frame[:, :2]).T,
         body_covariance=J @ full @ J.T,
+        parameters=full,
         pitch_std=0.0 if pitch is None else float(np.sqrt(max(full[pitch, pitch], 0.0))),
         rms=float(np.sqrt(square / max(count * (3.0 - kind.latents), 1.0))),
         noise=noise,

@@ -143,17 +143,22 @@ def solve_node(
     seen = [inverse(_parent_frame(tree, planned, dict(t.places))) @ data[t.id].tip(tip2body) for t in takes]
     measured = [data[t.id] for t in takes]
     tip_known = state.calibration is not None
+    options = _options(planned, _seat(state, limits))
     # What is fitted first need not be fitted again to be compared.
-    first = _fit(planned, planned.kind, seen, noise) if planned.kind != "auto" and tip_known else None
+    first = _fit(planned, planned.kind, seen, noise, options) if planned.kind != "auto" and tip_known else None
     kind, best, probability = _kind(planned, seen, looks_like, {} if noise else _fit_of(first))
     if kind == "rotary" and not tip_known:
         tip2point = _found_tip(seen)
         tip2body, seen = tip2body @ tip2point, [take @ tip2point for take in seen]
-    fitted = _fit(planned, kind, seen, noise) if first is None else first
+    fitted = _fit(planned, kind, seen, noise, options) if first is None else first
     if isinstance(fitted, FitFailure):
         unfitted = observe_unfitted(kind, measured, seen, fitted.reason, tip_known=tip_known)
         return Unsolved(fitted.reason, assess(unfitted, limits))
-    if best not in ("", kind) and tip_known and _strays(_fit(planned, best, seen, noise), measured, seen, limits):
+    if (
+        best not in ("", kind)
+        and tip_known
+        and _strays(_fit(planned, best, seen, noise, options), measured, seen, limits)
+    ):
         best = ""
     node = widened(_limits_by_hand(state, fitted, tree, planned, data, tip2body), seen, limits, _tip_doubt(state))
     last = node.trace([seen[-1]])
@@ -186,14 +191,22 @@ def _found_tip(seen: Sequence[Array]) -> Array:
     return np.eye(4) if isinstance(point, FitFailure) else frame(None, point)
 
 
-def _fit(planned: PlannedNode, kind: str, seen: Sequence[Array], noise: float | None) -> ModelNode | FitFailure:
+def _seat(state: State, limits: QualityLimits) -> float | None:
+    """Standard deviation (m), each way, of the tip's distance from the middle of what it grips, where it is known."""
+    doubt = _tip_doubt(state)
+    return None if doubt is None else math.hypot(1e-3 * limits.seat_mm, math.sqrt(float(np.trace(doubt)) / 3.0))
+
+
+def _fit(
+    planned: PlannedNode, kind: str, seen: Sequence[Array], noise: float | None, options: Mapping[str, Any]
+) -> ModelNode | FitFailure:
     fitted: ModelNode | FitFailure = {**joint_types(), **handle_types()}[kind].fit(
         seen,
         name=planned.name,
         parent=planned.parent,
         noise=noise,
         rng=np.random.default_rng(SEED),
-        **_options(planned),
+        **options,
     )
     return fitted
 
@@ -247,8 +260,12 @@ def _kind(
     return kind, "" if planned.kind == "auto" else guess.kind, guess.probabilities.get(guess.kind or kind, math.nan)
 
 
-def _options(planned: PlannedNode) -> dict[str, Any]:
-    return {"radius_m": planned.radius_m or 0.0} if planned.is_handle else {}
+def _options(planned: PlannedNode, seat: float | None) -> dict[str, Any]:
+    """What a handle is told beside its takes; one that allows no movement does not ask where its axis is."""
+    if not planned.is_handle:
+        return {}
+    movable = bool(handle_types()[planned.kind].coordinates)
+    return {"radius_m": planned.radius_m or 0.0, **({"seat_m": seat} if movable else {})}
 
 
 def _limits_by_hand(

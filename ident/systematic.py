@@ -55,7 +55,7 @@ def widened(node: Node, takes: Sequence[Array], declared: QualityLimits, tip: Ar
     blocks = [_Blocks.of(evidence, grip, one) for grip, one in zip(grips, evidence.responses, strict=True)]
     covariance = evidence.covariance + _distorted(blocks, 1e-3 * declared.distortion_mm)
     if tip is not None:
-        covariance += _misplaced(blocks, tip, SEAT[0])
+        covariance += _misplaced(blocks, tip, 1e-3 * declared.seat_mm)
     for one in blocks:
         covariance += _played(one, declared) + _turning(one, math.radians(declared.unseen_turn_deg))
     return node.with_evidence(

@@ -38,11 +38,15 @@ class Handle2(Handle):
         noise: float | None = None,
         rng: np.random.Generator | None = None,
         radius_m: float = 0.0,
+        seat_m: float | None = None,
     ) -> Self | FitFailure:
-        """Estimate axis, turns and slides from tip poses (n, 4, 4) in the parent's frame, the handle at rest."""
+        """Estimate axis, turns and slides from tip poses (n, 4, 4) in the parent's frame, the handle at rest.
+
+        seat_m: standard deviation of the tip's distance from the bar's middle, each way; None where it is not known.
+        """
         from fitting import fit_cylindrical  # compiled kernels: loaded only when something is fitted
 
-        fit = fit_cylindrical(list(takes), noise=noise, rng=rng)
+        fit = fit_cylindrical(list(takes), noise=noise, rng=rng, beside=seat_m)
         if isinstance(fit, FitFailure):
             return fit
         grip = find_grip(fit, takes)

@@ -43,6 +43,9 @@ class QualityLimits:
     play_deg: float = _limit(0.1, "° rms per axis", "slow play of a firm grip, as orientation")
     creep_mm: float = _limit(0.3, "mm rms", "slow sliding along the gripped bar, twice the play across it")
     unseen_turn_deg: float = _limit(0.3, "°", "a turn of the grip in the hand that passes for play")
+    seat_mm: float = _limit(
+        0.3, "mm rms each way", "how a bar sits in the groove; more if that differs by its diameter"
+    )
 
 
 @dataclass(frozen=True)
