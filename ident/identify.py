@@ -194,7 +194,9 @@ def _found_tip(seen: Sequence[Array]) -> Array:
 def _seat(state: State, limits: QualityLimits) -> float | None:
     """Standard deviation (m), each way, of the tip's distance from the middle of what it grips, where it is known."""
     doubt = _tip_doubt(state)
-    return None if doubt is None else math.hypot(1e-3 * limits.seat_mm, math.sqrt(float(np.trace(doubt)) / 3.0))
+    if doubt is None:
+        return None
+    return math.hypot(1e-3 * limits.seat_mm, math.sqrt(float(np.trace(doubt)) / 3.0)) or None
 
 
 def _fit(

@@ -62,4 +62,5 @@ host = "192.168.1.1"
 # distortion_mm = 0.1            # smooth bend of the tracked volume, rms per axis
 # play_mm = 0.15                 # slow play of a firm grip, rms per axis
 # play_deg = 0.1
+# seat_mm = 0.3                  # how a bar sits in the groove; more where bars of other diameters sit deeper
 """

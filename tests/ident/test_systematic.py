@@ -8,12 +8,16 @@ import pytest
 from fitting import FitFailure
 from fitting.se3 import Array, rotation_exp
 from fitting.synthetic import joint_poses
+from ident.identify import solve_node
 from ident.joints.prismatic import Prismatic
 from ident.joints.rotary import Rotary
+from ident.study.offline import OfflineRig, content, identify
 from ident.systematic import widened
+from ident.workflow.plan import ROOT, Plan
 from ident.workflow.quality import QualityLimits
+from ident.workflow.state import TIP
 
-DECLARED = ("distortion_mm", "play_mm", "play_deg", "creep_mm", "unseen_turn_deg")
+DECLARED = ("distortion_mm", "play_mm", "play_deg", "creep_mm", "unseen_turn_deg", "seat_mm")
 NOTHING = replace(QualityLimits(), **dict.fromkeys(DECLARED, 0.0))
 
 
@@ -106,3 +110,22 @@ def test_exact_rigs_and_slides_stay_as_they_are() -> None:
     slide = Prismatic.fit(travel, name="drawer", parent="root", rng=np.random.default_rng(1))
     assert not isinstance(slide, FitFailure), slide
     assert widened(slide, travel, QualityLimits()) is slide
+
+
+def test_a_handle_is_known_better_where_bars_sit_alike_in_the_groove() -> None:
+    """Its tip is calibrated: how far it is from the bar's middle is then known, unless grooves are declared to vary."""
+    rig = OfflineRig("cabinet", 5)
+    top = rig.plan().node("top_handle")
+    done = identify(rig, plan=Plan("cabinet", (replace(top, parent=ROOT),)), operator=content)
+    known, open_ = (
+        solve_node(done.state, "top_handle", done.data, replace(QualityLimits(), seat_mm=seat)) for seat in (0.3, 20.0)
+    )
+    assert not isinstance(known, FitFailure)
+    assert not isinstance(open_, FitFailure)
+    assert known.node.evidence is not None
+    assert open_.node.evidence is not None
+    assert known.node.evidence.position_std < 0.8 * open_.node.evidence.position_std
+    bare = solve_node(done.state.with_step(TIP, record=None), "top_handle", done.data, QualityLimits())
+    assert not isinstance(bare, FitFailure)
+    assert bare.node.evidence is not None
+    assert bare.node.evidence.position_std > known.node.evidence.position_std
