@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fitting import checks, ransac
-from fitting.ransac import Consensus
 from fitting.result import AxisFit, FitFailure, Mask, frozen, sealed
 from fitting.se3 import Array
 from fitting.segments import moving, without_repeats
@@ -69,7 +68,7 @@ def fit_line(
         if isinstance(one, FitFailure):
             return one
         found.append(one)
-    fit = _joined(list(columns), found, noise)
+    fit = line_through(list(columns), [one.inliers for one in found], noise)
     if isinstance(fit, FitFailure) or all(place is None for place in places):
         return fit
     return replace(
@@ -85,12 +84,11 @@ def _repeated(values: Any, columns: Sequence[Array], places: Sequence[NDArray[np
     return np.concatenate([part if place is None else part[place] for part, place in zip(parts, places, strict=True)])
 
 
-def _joined(takes: list[Array], found: list[Consensus], noise: float | None) -> LineFit | FitFailure:
-    """One direction from the pooled offsets of each take, columns (3, n), from its own mean."""
+def line_through(takes: list[Array], used: list[Mask], noise: float | None) -> LineFit | FitFailure:
+    """One direction from the pooled offsets of each take, columns (3, n), from its own mean; used: (n,) of each."""
     from fitting.line_kernels import scatter
     from fitting.line_outcome import line_direction
 
-    used = [f.inliers for f in found]
     inliers = used[0] if len(used) == 1 else np.concatenate(used)
     scatters = [scatter(data, mask) for data, mask in zip(takes, used, strict=True)]
     means, products = [mean for mean, _ in scatters], sum((products for _, products in scatters), np.zeros((3, 3)))

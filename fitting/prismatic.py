@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from fitting import checks
-from fitting.line import LineFit, fit_line
+from fitting.line import LineFit, fit_line, line_through
+from fitting.majority import clear_majority
 from fitting.noise import chi2_median
-from fitting.result import FitFailure, frozen
+from fitting.result import FitFailure, Mask, frozen
 from fitting.rigid import mean_rotation
 from fitting.se3 import Array, complete_axis, rotation_log
 from fitting.slips import calm_direction
@@ -42,10 +43,10 @@ def fit_prismatic(
     if isinstance(takes, FitFailure):
         return takes
     points = [take[:, :3, 3] for take in takes]
-    line = fit_line(points, noise, rng)
-    if isinstance(line, FitFailure):
-        return line
-    inliers = np.split(line.inliers, np.cumsum([len(take) for take in takes])[:-1])
+    found = _line(points, noise, rng)
+    if isinstance(found, FitFailure):
+        return found
+    line, inliers = found
     direction = calm_direction(points, inliers, line.direction)
     along = [(p - p[used].mean(axis=0)) @ direction for p, used in zip(points, inliers, strict=True)]
     rotations, means, spreads, deviations = [], [], [], []
@@ -58,7 +59,7 @@ def fit_prismatic(
         deviations.append(float(np.sqrt(np.median((vectors**2).sum(axis=1)) / chi2_median(3))))
     rotation = max(rotations)
     return PrismaticFit(
-        inliers=line.inliers,
+        inliers=frozen(np.concatenate(inliers), bool),
         rms=line.rms,
         noise=line.noise,
         basis=frozen(complete_axis(direction)[:, :2].T),
@@ -71,6 +72,30 @@ def fit_prismatic(
         orientation_noise=min(deviations),
         orientation=frozen(means[0]),
     )
+
+
+def _line(
+    points: list[Array], noise: float | None, rng: np.random.Generator | int | None
+) -> tuple[LineFit, list[Mask]] | FitFailure:
+    """The line of all takes, and who is in: of a take most of which lies beside another line, only what lies there."""
+    first = fit_line(points, noise, rng)
+    line = None if isinstance(first, FitFailure) else first
+    used = [None] * len(points) if line is None else _of_each(line.inliers, points)
+    others = [clear_majority(take, own, line) for take, own in zip(points, used, strict=True)]
+    kept = [one for one in map(_either, others, used) if one is not None]
+    if len(kept) == len(points) and any(mask is not None for mask in others):
+        second = line_through([np.ascontiguousarray(take.T) for take in points], kept, noise)
+        if isinstance(second, LineFit):
+            return second, kept
+    return first if isinstance(first, FitFailure) else (first, kept)
+
+
+def _either(one: Mask | None, other: Mask | None) -> Mask | None:
+    return other if one is None else one
+
+
+def _of_each(values: Mask, points: list[Array]) -> list[Mask]:
+    return np.split(values, np.cumsum([len(take) for take in points])[:-1])
 
 
 def _about_mean(rotations: Array) -> tuple[Array, Array]:
