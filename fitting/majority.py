@@ -26,6 +26,8 @@ _WIDEST = 0.005
 _GUESSES, _JUDGES = 300, 600
 _APART = 0.2
 """Share of the take's extent by which two samples must be apart to show a direction."""
+_SHORTEST = 0.04
+"""Metres: all of a shorter movement is beside many lines."""
 _LEAST = 0.3
 """Share of a take's samples that are no majority."""
 _ROUNDS = 4
@@ -39,13 +41,14 @@ def clear_majority(points: Array, used: Mask | None = None, line: LineFit | None
     held = 0.0
     if line is not None and used is not None and used.any() and line.noise < _WIDEST:
         held = float(np.mean(_distances(points, points[used].mean(axis=0), line.direction[None])[0] < _BESIDE))
-    if held > _ENOUGH or len(points) < 3:
+    extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
+    if held > _ENOUGH or extent < _SHORTEST:
         return None
     rng = np.random.default_rng(0)
     i, j = rng.integers(0, len(points), (2, _GUESSES))
     ways = points[j] - points[i]
     lengths = np.linalg.norm(ways, axis=1)
-    far = lengths > _APART * float(np.ptp(points, axis=0).max())
+    far = lengths > _APART * extent
     if not far.any():
         return None
     starts, ways = points[i][far], ways[far] / lengths[far, None]
@@ -62,7 +65,8 @@ def _settled(points: Array, near: Mask) -> Mask:
         direction = np.linalg.svd(points[near] - middle, full_matrices=False)[2][:1]
         distances = _distances(points, middle, direction)[0]
         noise = float(np.median(distances[near])) / math.sqrt(chi2_median(2))
-        near = distances < min(math.sqrt(chi2_quantile(2, GATE)) * noise, _BESIDE)
+        stay = distances <= min(math.sqrt(chi2_quantile(2, GATE)) * noise, _BESIDE)
+        near = stay if stay.any() else near
     return near
 
 
