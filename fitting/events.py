@@ -15,10 +15,11 @@ from fitting.kernels import changes, counted, filled, mean_square, rows
 from fitting.noise import chi2_quantile
 from fitting.ransac import LEAST, Found
 from fitting.result import Mask
-from fitting.rival_kernels import block_counts, block_places, block_squares, known, unevenness, within
+from fitting.rival_kernels import block_counts, block_places, block_squares, known, within
+from fitting.rivals import PLAINLY
 from fitting.se3 import Array
 from fitting.segments import BLOCKS
-from fitting.stretch_kernels import on_path, standing_out
+from fitting.stretch_kernels import on_path, standing_out, unrest
 
 _LEFT_OUT = ((0.0, 0.0), *((0.1 * k, 0.4) for k in range(7)), *((0.1 * k, 0.2) for k in range(9)))
 """Stretches, beginning and length as shares of a take, without which paths are tried."""
@@ -41,12 +42,12 @@ _TIE = 3.0
 _MOST = 0.6
 """Share of the movement from which white noise about a path proves it: of slow noise half is white without its worst
 stretches."""
-_CLEAR = 4.0
-"""Square of a stretch, in variances of a sample, from which it stands out: what wanders less is slow noise, and the
-quietest part of that would claim too much."""
-_ALL, _NEARLY = 0.9, 1.3
-"""Share of the samples, and noise over that of the quietest path, with which the first path explains a take: nothing
-happened then but slow play, the quietest part of which shows another path, tightly."""
+_WHITE = 2.5
+"""Unrest of the rest of a take, in deviations, below which only the stretches were not white: slow play is slow in all
+of it, and the quietest part of that shows another path, tightly."""
+_CLEAR, _SAVED = 4.0, 20.0
+"""Square of a stretch, in variances of a sample, from which it stands out; and what leaving out stretches that do not
+saves at least over least squares, in variances: less is chance."""
 _LIKELY = chi2_quantile(2, 0.999)
 """Rise of the cost, in variances, up to which a rest may belong to a path."""
 
@@ -152,16 +153,16 @@ def likeliest_event(
         if costs[k] <= limit and (winner < 0 or on[k] > on[winner]):
             winner = k
     best, good, used = found[winner], there & allowed, there
-    explained = counted(rivals[0][3] & good) >= _ALL * counted(good) and rivals[0][2] <= _NEARLY * smallest
     fine = block_counts(good, min(_FINE * BLOCKS, len(there) // 2))
     for _ in range(2):
         _, used = off_stretches(data, best, good, fine, np.zeros(len(fine), dtype=np.bool_), smallest, _DOUBT)
         best = settled(data, best, noise, floor, used, least, freedoms)
     away, count = offsets(best[0], data), len(sudden)
-    wandering, _ = unevenness(away, best[3], allowed, best[2])
     squares = block_squares(away, best[1], good, LIMITS[0] * smallest**2, count)
     clear = standing_out(squares, block_counts(good, count), block_counts(used, count)) > _CLEAR * smallest**2
-    return best, clear and not wandering and not explained and counted(best[3]) >= _MOST * counted(allowed)
+    happened = clear or costs[PLAINLY] - costs[winner] >= _SAVED
+    white = unrest(away, best[3] & allowed, best[2]) < _WHITE
+    return best, happened and white and counted(best[3]) >= _MOST * counted(allowed)
 
 
 def rested(data: Array, found: Found, stuck: Mask, noise: float, floor: float, least: int, freedoms: int) -> Found:

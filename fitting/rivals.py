@@ -22,7 +22,7 @@ _HYPOTHESES = 400
 _DRAWS = np.random.default_rng(0).random(3 * _HYPOTHESES)
 """Where on the way hypotheses take their blocks: anywhere, as a stretch of outliers may fill any part of it."""
 _FEWEST = 8
-_PLAINLY = 1
+PLAINLY = 1
 """Place of plain least squares among the paths."""
 _DRAWN, _RIVALS = (24, LOOSE), (5, LEAST)
 """How many hypotheses are refined on the blocks, and on all samples; the share of blocks that they explain at least."""
@@ -127,7 +127,7 @@ def tightest(data: Array, found: list[Found], way: Array, there: Mask, allowed: 
         away = offsets(found[k][0], data)
         squares = block_squares(away, found[k][1], there, LIMITS[0] * found[k][2] ** 2, blocks)
         filled(table[k], squares[judges])
-        smallest = min(smallest, found[k][2]) if k != _PLAINLY else smallest
+        smallest = min(smallest, found[k][2]) if k != PLAINLY else smallest
     # What averages of white noise reach is as near as a block can be.
     costs = costs_of(table, max(LIMITS[2] * smallest**2 * blocks / max(counted(there), 1), floor**2))
     winner = 0

@@ -22,6 +22,8 @@ _NEAR, _CHANCE = 6.0, 3.0
 """Below this square a block is on the path, and hardly so by chance in a stretch: so many times the difference."""
 _LEAVES, _STAYS = 0.2, 0.4
 """Shares of the cost of an event: to leave the path with a jump, and to stay on it (or off it) at one."""
+_SCALES = (6, 12, 24, 48)
+"""Numbers of parts of a take in which residuals are summed: slow noise shows in few, faster noise in many."""
 _SHARE = 0.6745 * math.sqrt(6.0)
 """Median of the absolute second differences of white noise with unit variance."""
 
@@ -76,3 +78,26 @@ def standing_out(squares: Array, counts: Array, on: Array) -> float:
             spare[count] = squares[b]
             count += 1
     return median(spare[:count]) if count > 0 else np.inf
+
+
+@compiled
+def unrest(offsets: Array, used: Mask, noise: float) -> float:
+    """How much further than white noise the used offsets (2, n) in metres wander together, in standard deviations.
+
+    The largest over several lengths of time: many parts hide the slowest noise, which is in a few of their sums.
+    """
+    n, most = len(used), -np.inf
+    for parts in _SCALES:
+        total = freedoms = 0.0
+        for part in range(parts):
+            x = y = count = 0.0
+            for i in range(part * n // parts, (part + 1) * n // parts):
+                weight = 1.0 if used[i] else 0.0
+                count += weight
+                x += weight * offsets[0, i]
+                y += weight * offsets[1, i]
+            if count > 0.0:
+                total += (x * x + y * y) / (count * noise * noise)
+                freedoms += 2.0
+        most = max(most, (total - freedoms) / math.sqrt(max(2.0 * freedoms, 1.0)))
+    return most
