@@ -14,7 +14,16 @@ from fitting.engine import ACROSS, LIMITS, THOROUGH, from_sample, improved, offs
 from fitting.kernels import columns, counted, filled, likeliest, mean_square, rows
 from fitting.ransac import LEAST, LOOSE, Found, Limits
 from fitting.result import Mask
-from fitting.rival_kernels import block_places, block_squares, costs_of, judging_blocks, known, unevenness, within
+from fitting.rival_kernels import (
+    RESTLESS,
+    block_places,
+    block_squares,
+    costs_of,
+    judging_blocks,
+    known,
+    unrest,
+    within,
+)
 from fitting.se3 import Array
 from fitting.segments import BLOCKS
 
@@ -134,8 +143,8 @@ def tightest(data: Array, found: list[Found], way: Array, there: Mask, allowed: 
     for k in range(1, len(found)):
         winner = k if costs[k] < costs[winner] else winner
     best = found[winner]
-    wandering, _ = unevenness(offsets(best[0], data), best[3], allowed, best[2])
-    if not wandering and counted(best[3]) >= _MANY * counted(allowed):
+    white = unrest(offsets(best[0], data), best[3], best[2]) <= RESTLESS
+    if white and counted(best[3]) >= _MANY * counted(allowed):
         return best
     most = 0
     for k in range(len(found)):
