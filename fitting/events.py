@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from fitting.compiled import compiled
 from fitting.engine import LIMITS, THOROUGH, from_sample, offsets, refine, residuals, settled
 from fitting.jump_kernels import runs
 from fitting.kernels import changes, counted, filled, mean_square, rows
@@ -48,9 +49,13 @@ stretches."""
 _WHITE = 2.5
 """Unrest of the rest of a take, in deviations, below which only the stretches were not white: slow play is slow in all
 of it, and the quietest part of that shows another path, tightly."""
-_CLEAR, _SAVED = 4.0, 20.0
-"""Square of a stretch, in variances of a sample, from which it stands out; and what leaving out stretches that do not
-saves at least over least squares, in variances: less is chance."""
+_CLEAR = 4.0
+"""Square of a stretch, in variances of a sample, from which it stands out."""
+_ALL, _NEARLY = 0.9, 1.3
+"""Share of the samples, and noise over that of the quietest path, with which the first path explains a take."""
+_SAVED = 30.0
+"""What leaving out stretches saves over least squares at least, in variances, if they do not stand out or the first
+path explains the take: less is chance."""
 _SEVERAL, _QUIET = 3, 2.0
 """So many stretches are bursts, around each of which blocks leave out good samples; and unrest of a first path that has
 left out no more than them, as good samples as well."""
@@ -181,23 +186,29 @@ def likeliest_event(
     for k in range(len(found)):
         if costs[k] <= limit and (winner < 0 or on[k] > on[winner]):
             winner = k
-    best, good, used = found[winner], there & allowed, there
-    best, used = polished(data, best, good, smallest, _FINE, _CHANCE, noise, floor, least, freedoms)
+    good = there & allowed
+    best, used = polished(data, found[winner], good, smallest, _FINE, _CHANCE, noise, floor, least, freedoms)
     away, count = offsets(best[0], data), len(sudden)
     squares = block_squares(away, best[1], good, LIMITS[0] * smallest**2, count)
     known_good, on_it = block_counts(good, count), block_counts(used, count)
     clear = standing_out(squares, known_good, on_it) > _CLEAR * smallest**2
-    happened = clear or costs[PLAINLY] - costs[winner] >= _SAVED
-    many = counted(best[3]) >= _MOST * counted(allowed)
-    white = many and unrest(away, best[3] & allowed, best[2]) < _WHITE
+    explained = counted(rivals[0][3] & good) >= _ALL * counted(good) and rivals[0][2] <= _NEARLY * smallest
+    happened = (clear and not explained) or costs[PLAINLY] - costs[winner] >= _SAVED
+    white = quiet(away, best, allowed)
     first = rivals[0]
     as_good = costs[0] <= limit and unrest(offsets(first[0], data), first[3] & allowed, first[2]) < _QUIET
     if as_good and stretches(known_good, on_it) >= _SEVERAL and counted(first[3]) > counted(best[3]):
         return first, white, happened
     best, _ = polished(data, best, good, smallest, _COARSE, _EDGE, noise, floor, least, freedoms)
     # The quietest part of slow play would look white without what is beside it, but that does not stand out.
-    white = white or (many and clear and unrest(offsets(best[0], data), best[3] & allowed, best[2]) < _WHITE)
-    return best, white, happened
+    return best, white or (clear and quiet(offsets(best[0], data), best, allowed)), happened
+
+
+@compiled
+def quiet(away: Array, found: Found, allowed: Mask) -> bool:
+    """Whether many samples are on a path, and their offsets (2, n) from it, ``away``, are white noise."""
+    used = found[3] & allowed
+    return counted(used) >= _MOST * counted(allowed) and unrest(away, used, found[2]) < _WHITE
 
 
 def rested(data: Array, found: Found, stuck: Mask, noise: float, floor: float, least: int, freedoms: int) -> Found:
