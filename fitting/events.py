@@ -56,6 +56,8 @@ _ALL, _NEARLY = 0.9, 1.3
 _SAVED = 30.0
 """What leaving out stretches saves over least squares at least, in variances, if they do not stand out or the first
 path explains the take: less is chance."""
+_PROVEN = 100.0
+"""The same with which stretches are proven that do not stand out."""
 _SEVERAL, _QUIET = 3, 2.0
 """So many stretches are bursts, around each of which blocks leave out good samples; and unrest of a first path that has
 left out no more than them, as good samples as well."""
@@ -193,15 +195,18 @@ def likeliest_event(
     known_good, on_it = block_counts(good, count), block_counts(used, count)
     clear = standing_out(squares, known_good, on_it) > _CLEAR * smallest**2
     explained = counted(rivals[0][3] & good) >= _ALL * counted(good) and rivals[0][2] <= _NEARLY * smallest
-    happened = (clear and not explained) or costs[PLAINLY] - costs[winner] >= _SAVED
+    saved = costs[PLAINLY] - costs[winner]
+    happened = (clear and not explained) or saved >= _SAVED
     white = quiet(away, best, allowed)
     first = rivals[0]
     as_good = costs[0] <= limit and unrest(offsets(first[0], data), first[3] & allowed, first[2]) < _QUIET
     if as_good and stretches(known_good, on_it) >= _SEVERAL and counted(first[3]) > counted(best[3]):
         return first, white, happened
     best, _ = polished(data, best, good, smallest, _COARSE, _EDGE, noise, floor, least, freedoms)
-    # The quietest part of slow play would look white without what is beside it, but that does not stand out.
-    return best, white or (clear and quiet(offsets(best[0], data), best, allowed)), happened
+    # The quietest part of slow play would look white, too, without what is beside it, but that does not stand out.
+    if not white and (clear or saved >= _PROVEN):
+        white = quiet(offsets(best[0], data), best, allowed)
+    return best, white, happened
 
 
 @compiled
