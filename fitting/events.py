@@ -16,7 +16,7 @@ from fitting.kernels import changes, counted, filled, mean_square, rows
 from fitting.noise import chi2_quantile
 from fitting.ransac import LEAST, Found
 from fitting.result import Mask
-from fitting.rival_kernels import block_counts, block_places, block_squares, known, unrest, within
+from fitting.rival_kernels import SCALES, block_counts, block_places, block_squares, known, unrest, within
 from fitting.rivals import PLAINLY
 from fitting.se3 import Array
 from fitting.segments import BLOCKS
@@ -57,10 +57,10 @@ _SAVED = 30.0
 """What leaving out stretches saves over least squares at least, in variances, if they do not stand out or the first
 path explains the take: less is chance."""
 _PROVEN = 100.0
-"""The same with which stretches are proven that do not stand out."""
+"""The same with which stretches are as good as if they stood out."""
 _SEVERAL, _QUIET = 3, 2.0
-"""So many stretches are bursts, around each of which blocks leave out good samples; and unrest of a first path that has
-left out no more than them, as good samples as well."""
+"""So many stretches are bursts, around each of which blocks leave out good samples, too; and unrest up to which a first
+path that keeps these is preferred."""
 _LIKELY = chi2_quantile(2, 0.95)
 """Rise of the cost, in variances, up to which a rest may belong to a path."""
 
@@ -199,9 +199,9 @@ def likeliest_event(
     happened = (clear and not explained) or saved >= _SAVED
     white = quiet(away, best, allowed)
     first = rivals[0]
-    as_good = costs[0] <= limit and unrest(offsets(first[0], data), first[3] & allowed, first[2]) < _QUIET
+    as_good = costs[0] <= limit and unrest(offsets(first[0], data), first[3] & allowed, first[2], SCALES) < _QUIET
     if as_good and stretches(known_good, on_it) >= _SEVERAL and counted(first[3]) > counted(best[3]):
-        return first, white, happened
+        return first, white or counted(first[3] & allowed) >= _MOST * counted(allowed), happened
     best, _ = polished(data, best, good, smallest, _COARSE, _EDGE, noise, floor, least, freedoms)
     # The quietest part of slow play would look white, too, without what is beside it, but that does not stand out.
     if not white and (clear or saved >= _PROVEN):
@@ -213,7 +213,7 @@ def likeliest_event(
 def quiet(away: Array, found: Found, allowed: Mask) -> bool:
     """Whether many samples are on a path, and their offsets (2, n) from it, ``away``, are white noise."""
     used = found[3] & allowed
-    return counted(used) >= _MOST * counted(allowed) and unrest(away, used, found[2]) < _WHITE
+    return counted(used) >= _MOST * counted(allowed) and unrest(away, used, found[2], SCALES) < _WHITE
 
 
 def rested(data: Array, found: Found, stuck: Mask, noise: float, floor: float, least: int, freedoms: int) -> Found:

@@ -15,7 +15,7 @@ from fitting.jump_kernels import at_blocks, jumps
 from fitting.kernels import compacted, counted, largest
 from fitting.ransac import ROUNDING, Found, Path
 from fitting.result import Mask
-from fitting.rival_kernels import RESTLESS, clumped, plausible, unrest
+from fitting.rival_kernels import RESTLESS, SCALES, clumped, plausible, unrest
 from fitting.rivals import contenders, from_blocks, plain, rival_paths, tightest
 from fitting.se3 import Array
 from fitting.segment_kernels import pace_of, samples_along
@@ -40,7 +40,7 @@ def follow(data: Array, judging: Array, choosing: Array, size: int, noise: float
     found = settled(data, found, noise, floor, allowed, least, freedoms)
     if found[2] == 0.0 or n < _SHORTEST:
         return found
-    restless = unrest(offsets(found[0], data), found[3], found[2]) > RESTLESS
+    restless = unrest(offsets(found[0], data), found[3], found[2], SCALES) > RESTLESS
     if halted or restless or clumped(found[3], allowed):
         return second_look(data, found, way, allowed, size, noise, floor, least, freedoms)
     return found

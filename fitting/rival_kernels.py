@@ -12,8 +12,8 @@ from fitting.result import Mask
 from fitting.se3 import Array
 from fitting.segment_kernels import samples_along
 
-_PARTS, _FEWEST_PARTS = 48, 6
-"""Parts of a take in which residuals and outliers are counted, and the fewest in which residuals are."""
+_PARTS, SCALES = 48, 4
+"""Parts of a take in which residuals and outliers are counted, and how often these are halved to see slower noise."""
 _UNEVEN = 1.6
 """Variance between the parts of a take, over that of independent outliers, from which they differ: four deviations."""
 RESTLESS = 4.2
@@ -30,10 +30,11 @@ _NOWHERE = 1e6
 
 
 @compiled
-def unrest(offsets: Array, used: Mask, noise: float) -> float:
+def unrest(offsets: Array, used: Mask, noise: float, scales: int) -> float:
     """How much further than white noise the used offsets (2, n) in metres wander together, in standard deviations.
 
-    The largest over several lengths of time: many parts hide the slowest noise, which is in a few of their sums.
+    The largest over several lengths of time, each twice the one before: many parts hide the slowest noise, which is in
+    a few of their sums.
     """
     n = len(used)
     parts = min(_PARTS, n // 4)
@@ -47,7 +48,7 @@ def unrest(offsets: Array, used: Mask, noise: float) -> float:
             y += weight * offsets[1, i]
         sums[0, part], sums[1, part], sums[2, part] = x, y, count
     most = -np.inf
-    while parts >= _FEWEST_PARTS:
+    for _ in range(scales):
         total = freedoms = 0.0
         for part in range(parts):
             if sums[2, part] > 0.0:

@@ -143,7 +143,7 @@ def tightest(data: Array, found: list[Found], way: Array, there: Mask, allowed: 
     for k in range(1, len(found)):
         winner = k if costs[k] < costs[winner] else winner
     best = found[winner]
-    white = unrest(offsets(best[0], data), best[3], best[2]) <= RESTLESS
+    white = unrest(offsets(best[0], data), best[3], best[2], 1) <= RESTLESS
     if white and counted(best[3]) >= _MANY * counted(allowed):
         return best
     most = 0
