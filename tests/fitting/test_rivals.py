@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fitting
+from fitting.kernels import strays
 from fitting.rival_kernels import RESTLESS, SCALES, unrest
 from fitting.segment_kernels import pace_of
 from fitting.synthetic import axis_error, joint_poses
@@ -100,3 +101,13 @@ def test_a_rest_that_ends_with_a_jump_is_a_halt() -> None:
     resting[700:] -= steady[700] - steady[400]
     resting[400:700] = stuck[400:700]
     assert [pace_of(np.ascontiguousarray(take.T))[2] for take in (steady, stuck, resting)] == [False, True, False]
+
+
+def test_where_samples_are_lost_the_movement_goes_on() -> None:
+    """There and back with every other sample lost: a gap on the way out and one on the way back are no excursion."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        points = np.zeros((3, 800))
+        points[0] = 0.25 * (1.0 - np.cos(np.linspace(0.0, 2.0 * np.pi, 800)))
+        used = rng.random(800) < 0.48
+        assert strays(points + 4e-4 * rng.normal(size=points.shape), used, 24e-4).sum() <= 5, seed
