@@ -58,9 +58,9 @@ _SAVED = 30.0
 path explains the take: less is chance."""
 _PROVEN = 100.0
 """The same with which stretches are as good as if they stood out."""
-_SEVERAL, _QUIET = 3, 2.0
-"""So many stretches are bursts, around each of which blocks leave out good samples, too; and unrest up to which a first
-path that keeps these is preferred."""
+_SEVERAL, _QUIET = 3, 1.0
+"""So many stretches are bursts, with edges too many to give good samples away at each; and unrest up to which a first
+path that keeps more of these is preferred."""
 _LIKELY = chi2_quantile(2, 0.95)
 """Rise of the cost, in variances, up to which a rest may belong to a path."""
 
@@ -198,10 +198,12 @@ def likeliest_event(
     saved = costs[PLAINLY] - costs[winner]
     happened = (clear and not explained) or saved >= _SAVED
     white = quiet(away, best, allowed)
-    first = rivals[0]
-    as_good = costs[0] <= limit and unrest(offsets(first[0], data), first[3] & allowed, first[2], SCALES) < _QUIET
-    if as_good and stretches(known_good, on_it) >= _SEVERAL and counted(first[3]) > counted(best[3]):
-        return first, white or counted(first[3] & allowed) >= _MOST * counted(allowed), happened
+    if stretches(known_good, on_it) >= _SEVERAL:
+        first = rivals[0]
+        more = costs[0] <= limit and counted(first[3]) > counted(best[3])
+        if more and unrest(offsets(first[0], data), first[3] & allowed, first[2], SCALES) < _QUIET:
+            return first, white or counted(first[3] & allowed) >= _MOST * counted(allowed), happened
+        return best, white, happened
     best, _ = polished(data, best, good, smallest, _COARSE, _EDGE, noise, floor, least, freedoms)
     # The quietest part of slow play would look white, too, without what is beside it, but that does not stand out.
     if not white and (clear or saved >= _PROVEN):
