@@ -100,6 +100,19 @@ def _bursts(shift: Callable[[np.random.Generator, Path, slice], Array], shortest
     return disturb
 
 
+def _once(shift: Callable[[np.random.Generator, Path, slice], Array]) -> Disturbance:
+    """One stretch that fills the share of the take, moved by ``shift``."""
+
+    def disturb(rng: np.random.Generator, path: Path, share: float) -> tuple[Array, Array]:
+        points, bad = path.points.copy(), _stretch(rng, len(path.points), share)
+        first = int(bad.argmax())
+        part = slice(first, first + int(bad.sum()))
+        points[part] += shift(rng, path, part)
+        return points, bad
+
+    return disturb
+
+
 def _swell(direction: int, least: float, most: float) -> Callable[[np.random.Generator, Path, slice], Array]:
     """Away and back, along a row of the frames (3: anywhere), by so many metres."""
 
@@ -112,8 +125,9 @@ def _swell(direction: int, least: float, most: float) -> Callable[[np.random.Gen
     return shift
 
 
-def _offset(rng: np.random.Generator, path: Path, part: slice) -> Array:  # noqa: ARG001
-    return np.broadcast_to(_unit(rng) * rng.uniform(0.005, 0.05), (part.stop - part.start, 3))
+def _offset(least: float, most: float) -> Callable[[np.random.Generator, Path, slice], Array]:
+    """Elsewhere, by so many metres."""
+    return lambda rng, _path, part: np.broadcast_to(_unit(rng) * rng.uniform(least, most), (part.stop - part.start, 3))
 
 
 def _gross(rng: np.random.Generator, path: Path, share: float) -> tuple[Array, Array]:
@@ -140,6 +154,14 @@ def _held(rng: np.random.Generator, path: Path, share: float) -> tuple[Array, Ar
     points = path.points.copy()
     points[bad] = points[np.argmax(bad)]
     bad[np.argmax(bad)] = False
+    return points, bad
+
+
+def _trembling(rng: np.random.Generator, path: Path, share: float) -> tuple[Array, Array]:
+    """The tracker sticks where it was, and trembles there as ever, while the hand goes on."""
+    bad = _stretch(rng, len(path.points), share)
+    points = path.points.copy()
+    points[bad] = points[bad.argmax()] + path.noise * rng.normal(size=(int(bad.sum()), 3))
     return points, bad
 
 
@@ -172,8 +194,8 @@ DISTURBANCES: dict[str, tuple[Disturbance, tuple[float, ...]]] = {
     "bursts along the axis, 10–40 mm": (_bursts(_swell(2, 0.01, 0.04), 0.02, 0.05), (0.1, 0.3)),
     "bursts along the radius, 10–40 mm": (_bursts(_swell(1, 0.01, 0.04), 0.02, 0.05), (0.1, 0.3)),
     "bursts anywhere, 10–40 mm": (_bursts(_swell(3, 0.01, 0.04), 0.02, 0.05), (0.1, 0.3)),
-    "offsets of 5–50 mm": (_bursts(_offset, 0.02, 0.06), (0.1, 0.3)),
-    "one offset of 5–50 mm": (_bursts(_offset, 0.1, 0.1), (0.1,)),
+    "offsets of 5–50 mm": (_bursts(_offset(0.005, 0.05), 0.02, 0.06), (0.1, 0.3)),
+    "one offset of 5–50 mm": (_bursts(_offset(0.005, 0.05), 0.1, 0.1), (0.1,)),
     "slow drifts of 4–8 mm": (_bursts(_swell(3, 0.004, 0.008), 0.08, 0.1), (0.1, 0.3)),
     "slow drifts of 2–4 mm": (_bursts(_swell(3, 0.002, 0.004), 0.08, 0.1), (0.1,)),
     "the last pose repeated": (_held, (0.1, 0.3)),
@@ -182,6 +204,11 @@ DISTURBANCES: dict[str, tuple[Disturbance, tuple[float, ...]]] = {
         for name, there in (("a pile elsewhere", _pile), ("another path", _other))
         for spread, chosen in (("in one stretch", _stretch), ("scattered", _scattered))
     },
+    "one drift of 2–4 mm": (_once(_swell(3, 0.002, 0.004)), (0.2, 0.3)),
+    "one drift of 4–8 mm": (_once(_swell(3, 0.004, 0.008)), (0.2, 0.3)),
+    "one drift along the axis, 2–8 mm": (_once(_swell(2, 0.002, 0.008)), (0.2, 0.3)),
+    "one offset of 3–10 mm": (_once(_offset(0.003, 0.01)), (0.2, 0.3)),
+    "one place, trembling": (_trembling, (0.2, 0.3)),
 }
 
 

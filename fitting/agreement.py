@@ -186,7 +186,8 @@ def freedoms(kind: Kind, motion: Motion, noise: Noise) -> tuple[float, float]:
 def _reach(motion: Motion) -> float:
     """Square (m²) of what a position moves for a radian, in the first take."""
     arm = motion.starts[0].p0 - motion.center
-    return float(arm @ arm - (arm @ motion.axis) ** 2) + motion.pitch**2
+    # A product, since a power of Python overflows with an exception: what hardly turns has a pitch beyond all bounds.
+    return float(arm @ arm - (arm @ motion.axis) ** 2) + motion.pitch * motion.pitch
 
 
 def _hypotheses(

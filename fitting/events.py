@@ -9,16 +9,18 @@ import math
 
 import numpy as np
 
+from fitting.compiled import compiled
 from fitting.engine import LIMITS, THOROUGH, from_sample, offsets, refine, residuals, settled
 from fitting.jump_kernels import runs
 from fitting.kernels import changes, counted, filled, mean_square, rows
 from fitting.noise import chi2_quantile
 from fitting.ransac import LEAST, Found
 from fitting.result import Mask
-from fitting.rival_kernels import block_counts, block_places, block_squares, known, unevenness, within
+from fitting.rival_kernels import SCALES, block_counts, block_places, block_squares, known, unrest, within
+from fitting.rivals import PLAINLY
 from fitting.se3 import Array
 from fitting.segments import BLOCKS
-from fitting.stretch_kernels import on_path, standing_out
+from fitting.stretch_kernels import on_path, standing_out, stretches
 
 _LEFT_OUT = ((0.0, 0.0), *((0.1 * k, 0.4) for k in range(7)), *((0.1 * k, 0.2) for k in range(9)))
 """Stretches, beginning and length as shares of a take, without which paths are tried."""
@@ -31,23 +33,35 @@ _STEPS = 4
 """Rounds of refits on the blocks, and steps in all but the first."""
 _MEDIAN = 0.5 * math.pi
 """Variance of a median over that of a mean."""
-_EVENT = 20.0
-"""Cost of a stretch, in variances: of saying where it begins, ends and goes."""
-_DOUBT, _FINE = 12.0, 4
-"""The same where the path is known: leaving out a good block costs little, keeping a bad one much; and in how many
-parts a block is divided then."""
+_EVENT, _CHANCE = 20.0, 3.0
+"""Cost of a stretch, in variances: of saying where it begins, ends and goes; and of its blocks that are on the path by
+chance, in what they are nearer than they should be."""
+_DOUBT, _EDGE = 12.0, 1.0
+"""The same where the path is known: leaving out a good block costs little, keeping a bad one much, and a drift begins
+within the noise."""
+_FINE, _COARSE = 4, 2
+"""Parts of a block in which stretches are left out for judging a path, and for the last refit."""
 _TIE = 3.0
 """Costs that do not differ by more are alike: more samples tell more."""
 _MOST = 0.6
 """Share of the movement from which white noise about a path proves it: of slow noise half is white without its worst
 stretches."""
+_WHITE = 2.5
+"""Unrest of the rest of a take, in deviations, below which only the stretches were not white: slow play is slow in all
+of it, and the quietest part of that shows another path, tightly."""
 _CLEAR = 4.0
-"""Square of a stretch, in variances of a sample, from which it stands out: what wanders less is slow noise, and the
-quietest part of that would claim too much."""
+"""Square of a stretch, in variances of a sample, from which it stands out."""
 _ALL, _NEARLY = 0.9, 1.3
-"""Share of the samples, and noise over that of the quietest path, with which the first path explains a take: nothing
-happened then but slow play, the quietest part of which shows another path, tightly."""
-_LIKELY = chi2_quantile(2, 0.999)
+"""Share of the samples, and noise over that of the quietest path, with which the first path explains a take."""
+_SAVED = 30.0
+"""What leaving out stretches saves over least squares at least, in variances, if they do not stand out or the first
+path explains the take: less is chance."""
+_PROVEN = 100.0
+"""The same with which stretches are as good as if they stood out."""
+_SEVERAL, _QUIET = 3, 1.0
+"""So many stretches are bursts, with edges too many to give good samples away at each; and unrest up to which a first
+path that keeps more of these is preferred."""
+_LIKELY = chi2_quantile(2, 0.95)
 """Rise of the cost, in variances, up to which a rest may belong to a path."""
 
 
@@ -78,7 +92,7 @@ def sparing(places: Array, full: Mask, sudden: Mask, weights: Array, size: int) 
             better = refine(paths[k], places, now, steps)
             filled(paths[k], better)
             filled(table[k], residuals(better.reshape((1, -1)), places)[0] * weights)
-            costs[k] = on_path(table[k], full, sudden, _EVENT, on)
+            costs[k] = on_path(table[k], full, sudden, _EVENT, _CHANCE, on)
             if changes(on, now) == 0:
                 break
             filled(now, on)
@@ -98,7 +112,7 @@ def sparing(places: Array, full: Mask, sudden: Mask, weights: Array, size: int) 
 
 
 def off_stretches(
-    data: Array, found: Found, there: Mask, counts: Array, sudden: Mask, noise: float, event: float
+    data: Array, found: Found, there: Mask, counts: Array, sudden: Mask, noise: float, event: float, chance: float
 ) -> tuple[float, Mask]:
     """The cost of a path whose outliers go in stretches, and the samples (n,) outside of these.
 
@@ -107,8 +121,30 @@ def off_stretches(
     blocks = len(counts)
     squares = block_squares(offsets(found[0], data), found[1], there, LIMITS[0] * noise**2, blocks)
     on = np.empty(blocks, dtype=np.bool_)
-    cost = on_path(squares * counts / noise**2, counts > 0.0, sudden, event, on)
+    cost = on_path(squares * counts / noise**2, counts > 0.0, sudden, event, chance, on)
     return cost, there & within(on, len(there))
+
+
+def polished(
+    data: Array,
+    found: Found,
+    good: Mask,
+    scale: float,
+    parts: int,
+    chance: float,
+    noise: float,
+    floor: float,
+    least: int,
+    freedoms: int,
+) -> tuple[Found, Mask]:
+    """A path that is about right, refitted without stretches of finer blocks, and the good samples outside of these.
+
+    scale: noise (m) of the quietest path; parts: of a block.
+    """
+    counts = block_counts(good, min(parts * BLOCKS, len(good) // 2))
+    anywhere = np.zeros(len(counts), dtype=np.bool_)
+    _, used = off_stretches(data, found, good, counts, anywhere, scale, _DOUBT, chance)
+    return settled(data, found, noise, floor, used, least, freedoms), used
 
 
 def likeliest_event(
@@ -123,12 +159,13 @@ def likeliest_event(
     floor: float,
     least: int,
     freedoms: int,
-) -> tuple[Found, bool]:
-    """The path that explains a take best but for stretches of time, and whether it is to be trusted.
+) -> tuple[Found, bool, bool]:
+    """The path that explains a take best but for stretches of time.
 
-    It is if it leaves white noise on many samples. rivals: paths that are known already; there: samples (n,) that are
-    where their neighbours are; allowed: those of the movement (what rests at its ends may help to choose a path);
-    sudden: blocks (b,) that begin with a jump; fast: noise (m) from sample to sample.
+    Gives whether it leaves white noise on many samples, and whether something happened in its stretches. rivals: paths
+    that are known already; there: samples (n,) that are where their neighbours are; allowed: those of the movement
+    (what rests at its ends may help to choose a path); sudden: blocks (b,) that begin with a jump; fast: noise (m) from
+    sample to sample.
     """
     places, full = block_places(data, there, len(sudden))
     counts = block_counts(there, len(sudden)) * full
@@ -138,30 +175,47 @@ def likeliest_event(
         for k in range(len(paths)):
             squares = residuals(paths[k].reshape((1, -1)), data)[0]
             one = (paths[k], squares, fast, there, there)
-            _, used = off_stretches(data, one, there, counts, sudden, fast, _EVENT)
+            _, used = off_stretches(data, one, there, counts, sudden, fast, _EVENT, _CHANCE)
             near = used & (squares <= LIMITS[0] * fast**2)
             found.append(settled(data, (paths[k], squares, fast, near, near), noise, floor, used, least, freedoms))
     for k in range(len(found)):
         smallest = min(smallest, found[k][2])
     costs, on = np.empty(len(found)), np.empty(len(found))
     for k in range(len(found)):
-        costs[k], used = off_stretches(data, found[k], there, counts, sudden, smallest, _EVENT)
+        costs[k], used = off_stretches(data, found[k], there, counts, sudden, smallest, _EVENT, _CHANCE)
         on[k] = counted(used)
     limit, winner = costs.min() + _TIE, -1
     for k in range(len(found)):
         if costs[k] <= limit and (winner < 0 or on[k] > on[winner]):
             winner = k
-    best, good, used = found[winner], there & allowed, there
-    explained = counted(rivals[0][3] & good) >= _ALL * counted(good) and rivals[0][2] <= _NEARLY * smallest
-    fine = block_counts(good, min(_FINE * BLOCKS, len(there) // 2))
-    for _ in range(2):
-        _, used = off_stretches(data, best, good, fine, np.zeros(len(fine), dtype=np.bool_), smallest, _DOUBT)
-        best = settled(data, best, noise, floor, used, least, freedoms)
+    good = there & allowed
+    best, used = polished(data, found[winner], good, smallest, _FINE, _CHANCE, noise, floor, least, freedoms)
     away, count = offsets(best[0], data), len(sudden)
-    wandering, _ = unevenness(away, best[3], allowed, best[2])
     squares = block_squares(away, best[1], good, LIMITS[0] * smallest**2, count)
-    clear = standing_out(squares, block_counts(good, count), block_counts(used, count)) > _CLEAR * smallest**2
-    return best, clear and not wandering and not explained and counted(best[3]) >= _MOST * counted(allowed)
+    known_good, on_it = block_counts(good, count), block_counts(used, count)
+    clear = standing_out(squares, known_good, on_it) > _CLEAR * smallest**2
+    explained = counted(rivals[0][3] & good) >= _ALL * counted(good) and rivals[0][2] <= _NEARLY * smallest
+    saved = costs[PLAINLY] - costs[winner]
+    happened = (clear and not explained) or saved >= _SAVED
+    white = quiet(away, best, allowed)
+    if stretches(known_good, on_it) >= _SEVERAL:
+        first = rivals[0]
+        more = costs[0] <= limit and counted(first[3]) > counted(best[3])
+        if more and unrest(offsets(first[0], data), first[3] & allowed, first[2], SCALES) < _QUIET:
+            return first, white or counted(first[3] & allowed) >= _MOST * counted(allowed), happened
+        return best, white, happened
+    best, _ = polished(data, best, good, smallest, _COARSE, _EDGE, noise, floor, least, freedoms)
+    # The quietest part of slow play would look white, too, without what is beside it, but that does not stand out.
+    if not white and (clear or saved >= _PROVEN):
+        white = quiet(offsets(best[0], data), best, allowed)
+    return best, white, happened
+
+
+@compiled
+def quiet(away: Array, found: Found, allowed: Mask) -> bool:
+    """Whether many samples are on a path, and their offsets (2, n) from it, ``away``, are white noise."""
+    used = found[3] & allowed
+    return counted(used) >= _MOST * counted(allowed) and unrest(away, used, found[2], SCALES) < _WHITE
 
 
 def rested(data: Array, found: Found, stuck: Mask, noise: float, floor: float, least: int, freedoms: int) -> Found:

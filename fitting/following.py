@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from fitting.compiled import compiled, with_parts
 from fitting.engine import LIMITS, improved, offsets, search, settled
-from fitting.events import likeliest_event, off_stretches, rested, sparing
+from fitting.events import likeliest_event, off_stretches, polished, rested, sparing
 from fitting.jump_kernels import at_blocks, jumps
 from fitting.kernels import compacted, counted, largest
 from fitting.ransac import ROUNDING, Found, Path
 from fitting.result import Mask
-from fitting.rival_kernels import plausible, unevenness
+from fitting.rival_kernels import RESTLESS, SCALES, clumped, plausible, unrest
 from fitting.rivals import contenders, from_blocks, plain, rival_paths, tightest
 from fitting.se3 import Array
 from fitting.segment_kernels import pace_of, samples_along
@@ -33,15 +33,15 @@ def follow(data: Array, judging: Array, choosing: Array, size: int, noise: float
     """
     n = data.shape[1]
     floor = ROUNDING * max(largest(data), 1e-3)
-    way, allowed = pace_of(data)
+    way, allowed, halted = pace_of(data)
     judges = samples_along(way, n, judging, len(judging)) if len(judging) > 0 else np.arange(n)
     chosen = samples_along(way, n, choosing, size).reshape((-1, size))
     found = search(data, judges, chosen, noise, floor, LIMITS)
     found = settled(data, found, noise, floor, allowed, least, freedoms)
     if found[2] == 0.0 or n < _SHORTEST:
         return found
-    wandering, clumped = unevenness(offsets(found[0], data), found[3], allowed, found[2])
-    if wandering or clumped:
+    restless = unrest(offsets(found[0], data), found[3], found[2], SCALES) > RESTLESS
+    if halted or restless or clumped(found[3], allowed):
         return second_look(data, found, way, allowed, size, noise, floor, least, freedoms)
     return found
 
@@ -57,19 +57,21 @@ def second_look(
     least: int,
     freedoms: int,
 ) -> Found:
-    """The path that samples follow where a ``first`` one leaves residuals or outliers in stretches."""
+    """The path that samples follow where a ``first`` one leaves residuals or outliers in stretches, or none can."""
     sure = plausible(data)
     fast = max(fast_noise(data, sure), floor)
     jumping, stuck = jumps(data, sure, fast)
     if counted(stuck) > 0:
         # A pile far away makes a slow movement look like a rest.
         allowed = ~stuck
-        _, moving = pace_of(compacted(data, allowed))
+        _, moving, _ = pace_of(compacted(data, allowed))
         allowed[allowed] = moving
     there, sudden = sure & ~stuck, at_blocks(jumping, stuck, min(BLOCKS, len(sure) // 2))
     rivals = rival_paths(data, first, way, sure & allowed, allowed, size, noise, floor, least, freedoms)
-    best, sound = likeliest_event(data, rivals, there, allowed, sudden, fast, size, noise, floor, least, freedoms)
-    if sound:
+    best, white, happened = likeliest_event(
+        data, rivals, there, allowed, sudden, fast, size, noise, floor, least, freedoms
+    )
+    if white and (happened or counted(stuck) > 0):
         return rested(data, best, stuck, noise, floor, least, freedoms)
     return tightest(data, rivals, way, sure & allowed, allowed, floor)
 
@@ -90,6 +92,6 @@ def following(
     }
     quick = (improved, search, settled)
     rivals = (contenders, plain, from_blocks, rival_paths, tightest)
-    for step in (*quick, *rivals, sparing, off_stretches, likeliest_event, rested, second_look):
+    for step in (*quick, *rivals, sparing, off_stretches, polished, likeliest_event, rested, second_look):
         parts[step.__name__] = compiled(with_parts(step, f"{name}_{step.__name__}", parts))
     return compiled(with_parts(follow, f"{name}_follow", parts))

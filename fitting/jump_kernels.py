@@ -27,14 +27,20 @@ _SUDDEN = 8.0
 """Distances in noises of a cell: within which a rest stays, and from which something may have jumped."""
 _SPEEDS = 3.0
 """How many times further than the movement beside it a jump leads."""
+_LOST = 4.0
+"""How many times longer than two cells a jump takes at most: what comes after one is not where its neighbours were."""
+_HALT = 4
+_HALTS, _JUMPS, _FASTER = 9.0, 15.0, 4.0
+"""So many blocks within the first of these noises of one another rest; beyond the second, and so many times what the
+movement goes in a block after it, something jumped."""
 
 
 @compiled
 def jumps(points: Array, used: Mask, noise: float) -> tuple[NDArray[np.int64], Mask]:
     """Numbers of the first samples after jumps of columns (3, n), and the samples (n,) of rests that end with one.
 
-    A hand rests at the ends of a take: such rests are none of these. used: samples that say where it is; noise:
-    standard deviation (m).
+    A hand that rests does not jump: a rest at the end of a take is none of these. used: samples that say where it is;
+    noise: standard deviation (m).
     """
     n = points.shape[1]
     size = min(max(n // _CELLS, _SIZES[0]), _SIZES[1])
@@ -51,16 +57,41 @@ def jumps(points: Array, used: Mask, noise: float) -> tuple[NDArray[np.int64], M
         jump = _apart(places, k, k + 2)
         usual = max(_apart(places, k - 2, k), _apart(places, k + 2, k + 4))
         largest = jump >= _apart(places, k - 1, k + 1) and jump > _apart(places, k + 1, k + 3)
-        if not largest or numbers[k + 2] > numbers[k] + 3 or jump <= _SPEEDS * usual + _SUDDEN * tremble:
+        lost = 0.5 * (numbers[k + 2] - numbers[k])
+        if not largest or lost > _LOST or jump <= _SPEEDS * lost * usual + _SUDDEN * tremble:
             continue
         found[known] = _split(points, places, k, numbers[k] * size, min((numbers[k + 2] + 1) * size, n))
         last = k if (numbers[k] + 1) * size <= found[known] else k - 1
         first = _rest(places, last, _QUIET * tremble)
-        if first > 0 and last - first + 1 >= shortest:
+        if last - first + 1 >= shortest:
             for i in range(numbers[first] * size, found[known]):
                 stuck[i] = True
         known += 1
     return found[:known], stuck
+
+
+@compiled
+def halted(places: Array, noise: float) -> bool:
+    """Whether a rest of some of the blocks' places (b, k) ends with a jump; noise: of the places (m)."""
+    blocks, components = places.shape
+    near, far = _HALTS * noise, _JUMPS * noise
+    for b in range(_HALT - 1, blocks - 3):
+        jump = rest = 0.0
+        for c in range(components):
+            jump += (places[b + 2, c] - places[b, c]) ** 2
+        if jump <= far * far:
+            continue
+        for k in range(1, _HALT):
+            away = 0.0
+            for c in range(components):
+                away += (places[b, c] - places[b - k, c]) ** 2
+            rest = max(rest, away)
+        after = 0.0
+        for c in range(components):
+            after += (places[b + 3, c] - places[b + 2, c]) ** 2
+        if rest <= near * near and math.sqrt(jump) > far + _FASTER * math.sqrt(after):
+            return True
+    return False
 
 
 @compiled

@@ -205,8 +205,9 @@ def _excursions(near: Array, places: NDArray[np.int64], steps: Array, tolerance:
     for i in range(1, n - 2):
         if steps[i] <= tolerance or places[i + 1] - places[i] > _GAP or out[places[i]] or out[places[i + 1]]:
             continue
-        # A step among steps of its size is speed, not a jump.
-        if steps[i] < 16.0 * max(steps[i - 1], steps[i + 1]):
+        # A step among steps of its size is speed, not a jump; where samples are lost, it goes on as long.
+        lost = float(places[i + 1] - places[i])
+        if steps[i] < 16.0 * lost * lost * max(steps[i - 1], steps[i + 1]):
             continue
         back = 0.0
         for k in range(3):

@@ -12,10 +12,12 @@ from fitting.result import Mask
 from fitting.se3 import Array
 from fitting.segment_kernels import samples_along
 
-_PARTS = 48
-"""Parts of a take in which residuals and outliers are counted."""
+_PARTS, SCALES = 48, 4
+"""Parts of a take in which residuals and outliers are counted, and how often these are halved to see slower noise."""
 _UNEVEN = 1.6
-"""Variance between the parts of a take, over that of independent samples, from which they differ: four deviations."""
+"""Variance between the parts of a take, over that of independent outliers, from which they differ: four deviations."""
+RESTLESS = 4.2
+"""Unrest, in deviations, that white noise does not reach."""
 _FAR = 6.0
 """Distance from where the neighbours in time mostly are, in usual ones, from which a sample is not there."""
 _ALIKE = 0.8
@@ -28,11 +30,41 @@ _NOWHERE = 1e6
 
 
 @compiled
-def unevenness(offsets: Array, inliers: Mask, allowed: Mask, noise: float) -> tuple[bool, bool]:
-    """Whether offsets (2, n) in metres of the inliers go in stretches, and whether the outliers among ``allowed`` do.
+def unrest(offsets: Array, used: Mask, noise: float, scales: int) -> float:
+    """How much further than white noise the used offsets (2, n) in metres wander together, in standard deviations.
 
-    Neither does with the right path and independent noise.
+    The largest over several lengths of time, each twice the one before: many parts hide the slowest noise, which is in
+    a few of their sums.
     """
+    n = len(used)
+    parts = min(_PARTS, n // 4)
+    sums = np.zeros((3, parts))
+    for part in range(parts):
+        x = y = count = 0.0
+        for i in range(part * n // parts, (part + 1) * n // parts):
+            weight = 1.0 if used[i] else 0.0
+            count += weight
+            x += weight * offsets[0, i]
+            y += weight * offsets[1, i]
+        sums[0, part], sums[1, part], sums[2, part] = x, y, count
+    most = -np.inf
+    for _ in range(scales):
+        total = freedoms = 0.0
+        for part in range(parts):
+            if sums[2, part] > 0.0:
+                total += (sums[0, part] ** 2 + sums[1, part] ** 2) / (sums[2, part] * noise * noise)
+                freedoms += 2.0
+        most = max(most, (total - freedoms) / math.sqrt(max(2.0 * freedoms, 1.0)))
+        parts //= 2
+        for row in range(3):
+            for part in range(parts):
+                sums[row, part] = sums[row, 2 * part] + sums[row, 2 * part + 1]
+    return most
+
+
+@compiled
+def clumped(inliers: Mask, allowed: Mask) -> bool:
+    """Whether the outliers among the allowed samples (n,) go in stretches: independent ones do not."""
     n = len(inliers)
     parts = min(_PARTS, n // 4)
     count = lost = 0
@@ -40,20 +72,16 @@ def unevenness(offsets: Array, inliers: Mask, allowed: Mask, noise: float) -> tu
         count += allowed[i]
         lost += allowed[i] and not inliers[i]
     share = lost / max(count, 1)
-    wander = clumps = used = 0.0
+    clumps = used = 0.0
     for part in range(parts):
-        x = y = inside = here = 0.0
+        here = inside = 0.0
         for i in range(part * n // parts, (part + 1) * n // parts):
-            here += allowed[i]
-            weight = 1.0 if inliers[i] else 0.0
-            inside += weight
-            x += weight * offsets[0, i]
-            y += weight * offsets[1, i]
+            here += 1.0 if allowed[i] else 0.0
+            inside += 1.0 if inliers[i] else 0.0
         if here > 0.0:
             used += 1.0
-            wander += (x * x + y * y) / (2.0 * max(inside, 1.0) * noise * noise)
             clumps += (here - inside - share * here) ** 2 / (here * max(share * (1.0 - share), 0.01))
-    return wander > _UNEVEN * used, clumps > _UNEVEN * used
+    return clumps > _UNEVEN * used
 
 
 @compiled

@@ -14,7 +14,16 @@ from fitting.engine import ACROSS, LIMITS, THOROUGH, from_sample, improved, offs
 from fitting.kernels import columns, counted, filled, likeliest, mean_square, rows
 from fitting.ransac import LEAST, LOOSE, Found, Limits
 from fitting.result import Mask
-from fitting.rival_kernels import block_places, block_squares, costs_of, judging_blocks, known, unevenness, within
+from fitting.rival_kernels import (
+    RESTLESS,
+    block_places,
+    block_squares,
+    costs_of,
+    judging_blocks,
+    known,
+    unrest,
+    within,
+)
 from fitting.se3 import Array
 from fitting.segments import BLOCKS
 
@@ -22,7 +31,7 @@ _HYPOTHESES = 400
 _DRAWS = np.random.default_rng(0).random(3 * _HYPOTHESES)
 """Where on the way hypotheses take their blocks: anywhere, as a stretch of outliers may fill any part of it."""
 _FEWEST = 8
-_PLAINLY = 1
+PLAINLY = 1
 """Place of plain least squares among the paths."""
 _DRAWN, _RIVALS = (24, LOOSE), (5, LEAST)
 """How many hypotheses are refined on the blocks, and on all samples; the share of blocks that they explain at least."""
@@ -127,15 +136,15 @@ def tightest(data: Array, found: list[Found], way: Array, there: Mask, allowed: 
         away = offsets(found[k][0], data)
         squares = block_squares(away, found[k][1], there, LIMITS[0] * found[k][2] ** 2, blocks)
         filled(table[k], squares[judges])
-        smallest = min(smallest, found[k][2]) if k != _PLAINLY else smallest
+        smallest = min(smallest, found[k][2]) if k != PLAINLY else smallest
     # What averages of white noise reach is as near as a block can be.
     costs = costs_of(table, max(LIMITS[2] * smallest**2 * blocks / max(counted(there), 1), floor**2))
     winner = 0
     for k in range(1, len(found)):
         winner = k if costs[k] < costs[winner] else winner
     best = found[winner]
-    wandering, _ = unevenness(offsets(best[0], data), best[3], allowed, best[2])
-    if not wandering and counted(best[3]) >= _MANY * counted(allowed):
+    white = unrest(offsets(best[0], data), best[3], best[2], 1) <= RESTLESS
+    if white and counted(best[3]) >= _MANY * counted(allowed):
         return best
     most = 0
     for k in range(len(found)):

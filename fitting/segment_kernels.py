@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fitting.compiled import compiled
+from fitting.jump_kernels import halted
 from fitting.noise import chi2_quantile
 from fitting.order import median, select
 from fitting.result import Mask
@@ -289,18 +290,19 @@ def paced(places: Array, noise: float, first: int, last: int, rest: float) -> Ar
 
 
 @compiled
-def pace_of(points: Array, creep: float = np.inf) -> tuple[Array, Mask]:
-    """How columns (k, n) in metres move: share of the way up to each block of time, and samples of the movement (n,).
+def pace_of(points: Array, creep: float = np.inf) -> tuple[Array, Mask, bool]:
+    """How columns (k, n) in metres move: share of the way up to each block, samples of the movement (n,), and halts.
 
     On the way pauses count a quarter of their time and what is left out nothing. Long pauses at the ends are left out:
     a resting hand pushes against the stop and trembles slowly, and would weigh one biased place more than the whole
-    movement. A short part of them next to the movement is kept. creep: metres beyond which nothing is a pause.
+    movement. A short part of them next to the movement is kept. creep: metres beyond which nothing is a pause. Last:
+    whether a rest ends with a jump, which no hand can do.
     """
     n = points.shape[1]
     size = n // BLOCKS
     moving = np.ones(n, dtype=np.bool_)
     if size < 2:
-        return np.array([0.0, 1.0]), moving
+        return np.array([0.0, 1.0]), moving, False
     places, noise = block_medians(points, BLOCKS, size)
     lengths = resting_runs(places, noise, STILL, creep, size > 0)
     first, last, active = lengths[0], 0, BLOCKS
@@ -314,7 +316,7 @@ def pace_of(points: Array, creep: float = np.inf) -> tuple[Array, Mask]:
     if last > 0:
         for i in range((BLOCKS - last) * size, n):
             moving[i] = False
-    return paced(places, noise, first, last, _REST), moving
+    return paced(places, noise, first, last, _REST), moving, halted(places, noise)
 
 
 @compiled

@@ -18,8 +18,8 @@ _GOOD = 2.0
 """Mean square of a block that is on the path, in variances."""
 _LONGER = 3.0
 """What a block in a stretch costs beyond that, where there are ``BLOCKS``."""
-_NEAR, _CHANCE = 6.0, 3.0
-"""Below this square a block is on the path, and hardly so by chance in a stretch: so many times the difference."""
+_NEAR = 6.0
+"""Below this square a block is on the path, and hardly so by chance in a stretch."""
 _LEAVES, _STAYS = 0.2, 0.4
 """Shares of the cost of an event: to leave the path with a jump, and to stay on it (or off it) at one."""
 _SHARE = 0.6745 * math.sqrt(6.0)
@@ -40,10 +40,11 @@ def fast_noise(points: Array, used: Mask) -> float:
 
 
 @compiled
-def on_path(squares: Array, full: Mask, sudden: Mask, event: float, on: Mask) -> float:
+def on_path(squares: Array, full: Mask, sudden: Mask, event: float, chance: float, on: Mask) -> float:
     """The least cost of blocks of time (b,), whose squares are in variances; ``on`` gets which are on the path.
 
-    full: blocks that say anything; sudden: those before which there is a jump; event: cost of a stretch, in variances.
+    full: blocks that say anything; sudden: those before which there is a jump; event: cost of a stretch, in variances;
+    chance: how many times it counts what a block of a stretch is nearer than it should be.
     """
     blocks = len(squares)
     # Whether the likeliest way to each block, on the path or off it, was on it before.
@@ -55,7 +56,7 @@ def on_path(squares: Array, full: Mask, sudden: Mask, event: float, on: Mask) ->
         from_on[b], from_off[b] = good + stay <= bad, good + leave < bad + stay
         here, away = min(good + stay, bad), min(good + leave, bad + stay)
         good = here + (squares[b] if full[b] else 0.0)
-        bad = away + (_GOOD + weight * (_LONGER + _CHANCE * max(_NEAR - squares[b], 0.0)) if full[b] else 0.0)
+        bad = away + (_GOOD + weight * (_LONGER + chance * max(_NEAR - squares[b], 0.0)) if full[b] else 0.0)
     now = good <= bad
     for k in range(blocks):
         b = blocks - 1 - k
@@ -76,3 +77,14 @@ def standing_out(squares: Array, counts: Array, on: Array) -> float:
             spare[count] = squares[b]
             count += 1
     return median(spare[:count]) if count > 0 else np.inf
+
+
+@compiled
+def stretches(counts: Array, on: Array) -> int:
+    """How many stretches of blocks of time (b,) there are of which most samples are off a path; as above."""
+    number, before = 0, False
+    for b in range(len(counts)):
+        off = counts[b] > 2.0 * on[b]
+        number += off and not before
+        before = off
+    return number

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import fitting
+from fitting.kernels import strays
+from fitting.rival_kernels import RESTLESS, SCALES, unrest
+from fitting.segment_kernels import pace_of
 from fitting.synthetic import axis_error, joint_poses
 
 TURN, RADIUS, SAMPLES, NOISE = 0.6, 0.13, 300, 2e-4
@@ -49,3 +52,62 @@ def test_slow_noise_gives_one_axis_for_every_seed() -> None:
         assert all(axes)
         apart = [np.arccos(min(abs(float(fit.axis @ axes[0].axis)), 1.0)) for fit in axes if fit and axes[0]]
         assert max(apart) < np.radians(0.3)
+
+
+def _hidden(seed: int, kind: str, turn: float, radius: float, samples: int) -> float:
+    """The error, over its limit, of an axis of whose take 30 % is off by as much as the noise of single samples."""
+    noise = 8e-4
+    scene = joint_poses(seed, turn=turn, radius=radius, n=samples, position_noise=noise)
+    rng = np.random.default_rng(seed)
+    length = int(0.3 * samples)
+    first = int(rng.integers(0, samples - length))
+    bad = np.zeros(samples, dtype=bool)
+    bad[first : first + length] = True
+    points, away = scene.points.copy(), rng.normal(size=3)
+    if kind == "drift":
+        points[bad] += 2.8e-3 * np.outer(np.sin(np.linspace(0.0, np.pi, length)), away / np.linalg.norm(away))
+    else:
+        points[bad] = points[first] + noise * rng.normal(size=(length, 3))
+    fit, rest = fitting.fit_circle(points), fitting.fit_circle(scene.points[~bad])
+    assert fit, fit
+    assert rest, rest
+    return axis_error(fit, scene)[0] / rest.axis_std
+
+
+@pytest.mark.parametrize(
+    ("kind", "turn", "radius", "samples"),
+    [("drift", 1.2, 0.12, 900), ("drift", 4.0, 0.2, 900), ("stuck", 1.2, 0.2, 600)],
+)
+def test_what_hides_in_the_noise_of_samples_is_left_out(kind: str, turn: float, radius: float, samples: int) -> None:
+    errors = np.array([_hidden(seed, kind, turn, radius, samples) for seed in range(60)])
+    assert errors.max() < 6.0
+    assert np.sqrt((errors**2).mean()) < 1.45
+
+
+def test_slow_noise_is_restless_at_the_pace_that_it_has() -> None:
+    """A wave of a third of the noise is lost in the sums of many short parts, not in those of few long ones."""
+    rng = np.random.default_rng(0)
+    everybody, offsets = np.ones(1200, dtype=bool), rng.normal(size=(2, 1200))
+    assert unrest(offsets, everybody, 1.0, SCALES) < 3.0
+    offsets[0] += 0.33 * np.sin(np.linspace(0.0, 4.0 * np.pi, 1200))
+    assert unrest(offsets, everybody, 1.0, 1) < unrest(offsets, everybody, 1.0, SCALES) > RESTLESS
+
+
+def test_a_rest_that_ends_with_a_jump_is_a_halt() -> None:
+    rng = np.random.default_rng(0)
+    steady = np.outer(np.linspace(0.0, 0.5, 1200), [1.0, 0.0, 0.0]) + 5e-4 * rng.normal(size=(1200, 3))
+    stuck, resting = steady.copy(), steady.copy()
+    stuck[400:700] = steady[400] + 5e-4 * rng.normal(size=(300, 3))
+    resting[700:] -= steady[700] - steady[400]
+    resting[400:700] = stuck[400:700]
+    assert [pace_of(np.ascontiguousarray(take.T))[2] for take in (steady, stuck, resting)] == [False, True, False]
+
+
+def test_where_samples_are_lost_the_movement_goes_on() -> None:
+    """There and back with every other sample lost: a gap on the way out and one on the way back are no excursion."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        points = np.zeros((3, 800))
+        points[0] = 0.25 * (1.0 - np.cos(np.linspace(0.0, 2.0 * np.pi, 800)))
+        used = rng.random(800) < 0.48
+        assert strays(points + 4e-4 * rng.normal(size=points.shape), used, 24e-4).sum() <= 5, seed
