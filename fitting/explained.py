@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from fitting.agreement import Noise
-from fitting.joint import unwrapped
 from fitting.motion import PRISMATIC, ROTARY, Kind, Motion, Start, Take, measured, settled_coordinates, solve
 from fitting.noise import chi2_quantile
 from fitting.ransac import GATE
@@ -14,6 +13,7 @@ from fitting.result import FitFailure, Mask
 from fitting.rigid import mean_rotation
 from fitting.se3 import Array, cross, rotation_exp, rotation_log
 from fitting.turning import IN_HAND, price_of, turning_in_hand
+from fitting.windings import whole_turns
 
 _OUTLIER = 60.0
 """Least cost of a sample that a candidate does not explain."""
@@ -139,7 +139,7 @@ def _refitted(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Motion:
             by_place = measured(kind, take, axis, center, take.R[first], take.p[first], by="position")
             q[~turned] = by_place[~turned]
         if kind.screw:
-            q[:, 0] = unwrapped(q[:, 0], used)
+            q[:, 0] += whole_turns(fit.angles[own] - fit.angles[own][first] - q[:, 0])
         starts.append(Start(take.R[first], take.p[first], q))
         wp.append(used / noise.position**2)
         wo.append((used & turned) / noise.orientation**2)
@@ -197,7 +197,7 @@ def _whole_turns(kind: Kind, motion: Motion, take: Take) -> Array:
         return np.zeros(len(take))
     start = motion.starts[0]
     shown = measured(kind, take, motion.axis, motion.center, start.R0, start.p0)[:, 0]
-    return np.asarray(2.0 * np.pi * np.round((start.q[:, 0] - shown) / (2.0 * np.pi)))
+    return whole_turns(start.q[:, 0] - shown)
 
 
 def _place_squares(kind: Kind, motion: Motion, take: Take) -> Array:

@@ -220,6 +220,31 @@ def test_a_handle_may_turn_first_and_slide_afterwards(turn: float, slide: float)
         assert choice.fit.inlier_share > 0.8
 
 
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_screw_that_turned_on_unseen_is_a_screw(frozen: bool) -> None:
+    """Three turns there and back; in a gap it turned on by half a turn or more, which its angles alone do not show."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        still = joint_poses(seed, n=600, radius=0.05)
+        turns = 6.0 * np.pi * np.sin(np.pi * np.linspace(0.0, 1.0, 600))
+        A = rotation_exp(turns[:, None] * still.axis)
+        poses = still.poses.copy()
+        poses[:, :3, 3] += ((A - np.eye(3)) @ (still.poses[0, :3, 3] - still.point)[:, None])[:, :, 0]
+        poses[:, :3, 3] += 2e-3 * turns[:, None] * still.axis
+        poses[:, :3, :3] = A @ poses[:, :3, :3]
+        for first in (60, 150, 400, 510):
+            if frozen:
+                poses[first : first + 40] = poses[first]
+            else:
+                poses[first : first + 40, :3, 3] += rng.uniform(-0.3, 0.3, (40, 3))
+                spoilt = rotation_exp(0.5 * rng.normal(size=(40, 3))) @ poses[first : first + 40, :3, :3]
+                poses[first : first + 40, :3, :3] = spoilt
+        choice = fitting.select(poses)
+        assert choice.kind == "screw", choice.to_dict()
+        assert abs(choice.fit.pitch) == pytest.approx(2e-3, rel=0.02)
+        assert np.ptp(choice.fit.angles[choice.fit.inliers]) == pytest.approx(6.0 * np.pi, rel=0.02)
+
+
 def test_probabilities_rank_the_candidates() -> None:
     for seed in range(3):
         choice = fitting.select(joint_poses(seed, turn=0.05, slide=0.004, radius=0.05, n=300).poses)
