@@ -18,9 +18,13 @@ from fitting.windings import whole_turns
 _OUTLIER = 60.0
 """Least cost of a sample that a candidate does not explain."""
 _MOSTLY = 0.8
-"""Share of the samples of a joint and of a line that agree with both, where these can be told by their bend alone."""
+"""Share of the samples that follow a joint which must agree with a line, where the two can be told by the bend alone."""
+_PARTLY = 0.5
+"""Share of the samples of a line that a joint must follow for that."""
 _BENT = 100.0
 """Squared standard deviations by which a path must bend in all for its positions to show it."""
+_STRETCHES = 24
+"""Stretches of a take that are asked as a whole how far they turned."""
 _GRIPS = 32
 """Samples of a take that are asked which others were held as they were."""
 _FOLLOWED = 0.9
@@ -54,15 +58,16 @@ def explained(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Explaine
         return Explained(stray * total, 0, np.zeros((total, 6)), none, none, np.zeros((0, total, 3)))
     motion = _refitted(kind, fit, takes, noise)
     cost, places, residuals, agreeing, following, ways = 0.0, 0, [], [], [], []
-    # Twice the log of how much rarer an orientation is that turned in the hand.
+    # Twice the log of how much rarer an orientation is that turned in the hand, and one that is anything at all.
     loose = float(np.clip(6.0 * np.log(IN_HAND / (2.5 * noise.orientation)), 6.0, 30.0))
+    adrift = loose - 6.0 * float(np.log(IN_HAND))
     for take, start in zip(takes, motion.starts, strict=True):
         one = replace(motion, starts=(start,))
         e, whole, place_only = _squares(kind, one, take, noise)
-        in_hand = place_only + loose
+        in_hand = place_only + np.where((e[:, 3:] ** 2).sum(axis=1) > IN_HAND**2, adrift, loose)
         if not kind.turns:
-            # In the hand nothing turns any further, and of such a joint nothing else does.
-            in_hand[(e[:, 3:] ** 2).sum(axis=1) > IN_HAND**2] = np.inf
+            # One orientation may be an accident, but where all were turned so far, the joint turned.
+            in_hand[_turned_over(e[:, 3:])] = np.inf
         square = np.minimum(whole, in_hand)
         price = _coordinates_cost(kind, one, take, noise, square < stray)
         cost += float(np.minimum(square + price, stray).sum())
@@ -81,6 +86,13 @@ def explained(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Explaine
         if turning and turning.cost + (turning.parameters - parameters) * np.log(total) < cost:
             return turning
     return own
+
+
+def _turned_over(vectors: Array) -> Mask:
+    """Samples (n,) of stretches whose middle rotation vector (n, 3) is beyond what a gripper turns in the hand."""
+    parts = np.array_split(vectors, min(_STRETCHES, len(vectors)))
+    over = [float(np.linalg.norm(np.median(part, axis=0))) > IN_HAND for part in parts]
+    return np.repeat(over, [len(part) for part in parts])
 
 
 def _turning(motion: Motion, takes: list[Take], noise: Noise, firm: Explained) -> Explained | None:
@@ -131,8 +143,9 @@ def _refitted(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Motion:
         place += len(take)
         used = fit.inliers[own]
         turned = getattr(fit, "orientations", fit.inliers)[own]
-        if kind is ROTARY and turned.any():
-            turned = _of_one_grip(take, axis, fit.angles[own], turned, noise)
+        if kind.latents == 1 and not kind.screw and turned.any():
+            angles = fit.angles[own] if kind.turns else np.zeros(len(take))
+            turned = _of_one_grip(take, axis, angles, turned, noise)
         first = int(np.argmax(turned if turned.any() else used))
         q = measured(kind, take, axis, center, take.R[first], take.p[first])
         if kind is ROTARY:
@@ -153,9 +166,10 @@ def _refitted(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Motion:
             _, whole, place_only = _squares(kind, one, take, noise)
             follows, there = whole < chi2_quantile(6, GATE), place_only < chi2_quantile(3, GATE)
             q = measured(kind, take, one.axis, one.center, start.R0, start.p0)
-            q[:, 0] += _whole_turns(kind, one, take)
-            if kind is ROTARY:
+            if kind.turns:
                 q[~follows] = measured(kind, take, one.axis, one.center, start.R0, start.p0, by="position")[~follows]
+            if kind.screw:
+                q[:, 0] += whole_turns(start.q[:, 0] - q[:, 0])
             starts.append(replace(start, q=q))
             wp.append((follows | there) / noise.position**2)
             wo.append(follows / noise.orientation**2)
@@ -250,8 +264,9 @@ def bends(one: Explained, straight: Explained, takes: list[Take], noise: float) 
 
     straight: the explanation by a prismatic joint; noise: of the positions (m).
     """
-    both = one.used & straight.used
-    if both.sum() < _MOSTLY * max(one.used.sum(), straight.used.sum()):
+    # Where an orientation is wrong, the place that it asks for says nothing about the path.
+    both = one.followed & straight.used
+    if both.sum() < max(_MOSTLY * one.followed.sum(), _PARTLY * straight.used.sum()):
         return False
     bend, place = 0.0, 0
     for take in takes:

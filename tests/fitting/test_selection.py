@@ -220,6 +220,25 @@ def test_a_handle_may_turn_first_and_slide_afterwards(turn: float, slide: float)
         assert choice.fit.inlier_share > 0.8
 
 
+@pytest.mark.parametrize(
+    ("kind", "scene"),
+    [
+        ("rotary", {"turn": 0.4, "radius": 0.022, "position_noise": 8e-4}),
+        ("prismatic", {"slide": 0.057, "orientation_noise": np.radians(0.26), "phi": 0.8}),
+        ("cylindrical", {"turn": 1.3, "slide": 0.05, "radius": 0.5, "position_noise": 2e-4}),
+    ],
+)
+def test_wrong_orientations_alone_do_not_change_the_joint(kind: str, scene: dict[str, Any]) -> None:
+    """A quarter of the orientations is wrong, and all positions are right."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        poses = joint_poses(seed, n=600, **scene).poses.copy()
+        bad = rng.random(600) < 0.25
+        poses[bad, :3, :3] = rotation_exp(rng.normal(size=(int(bad.sum()), 3))) @ poses[bad, :3, :3]
+        choice = fitting.select(poses)
+        assert choice.kind == kind, choice.to_dict()
+
+
 @pytest.mark.parametrize("frozen", [False, True])
 def test_a_screw_that_turned_on_unseen_is_a_screw(frozen: bool) -> None:
     """Three turns there and back; in a gap it turned on by half a turn or more, which its angles alone do not show."""
