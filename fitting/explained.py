@@ -18,7 +18,7 @@ from fitting.windings import whole_turns
 _OUTLIER = 60.0
 """Least cost of a sample that a candidate does not explain."""
 _MOSTLY = 0.8
-"""Share of the samples that follow a joint which must agree with a line, where the two can be told by the bend alone."""
+"""Share of the samples following a joint that must agree with a line, where the two can be told by the bend alone."""
 _PARTLY = 0.5
 """Share of the samples of a line that a joint must follow for that."""
 _BENT = 100.0
