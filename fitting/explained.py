@@ -25,6 +25,10 @@ _BENT = 100.0
 """Squared standard deviations by which a path must bend in all for its positions to show it."""
 _STRETCHES = 24
 """Stretches of a take that are asked as a whole how far they turned."""
+_FREEDOMS = 3.0
+"""What the course of a turn in the hand costs each sample: as much as it explains of an orientation's noise."""
+_ROUNDS = 3
+"""Of asking which positions are on a circle."""
 _GRIPS = 32
 """Samples of a take that are asked which others were held as they were."""
 _FOLLOWED = 0.9
@@ -50,8 +54,11 @@ def _stray(noise: Noise) -> float:
     return max(_OUTLIER, -6.0 * float(np.log(2.5 * noise.position) + np.log(2.5 * noise.orientation)))
 
 
-def explained(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Explained:
-    """Cost of all samples under one candidate, in squared standard deviations, coordinates paid for."""
+def explained(kind: Kind, fit: Any, takes: list[Take], noise: Noise, straight: Explained | None = None) -> Explained:
+    """Cost of all samples under one candidate, in squared standard deviations, coordinates paid for.
+
+    straight: the explanation by a prismatic joint, if there is one.
+    """
     total, stray = sum(map(len, takes)), _stray(noise)
     if isinstance(fit, FitFailure):
         none = np.zeros(total, dtype=bool)
@@ -81,11 +88,18 @@ def explained(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Explaine
     followed = np.concatenate(following)
     e, used, moves = np.concatenate(residuals), np.concatenate(agreeing), np.concatenate(ways, axis=1)
     own = Explained(cost, parameters, e, used, followed, moves)
-    if kind is PRISMATIC and followed.sum() < _FOLLOWED * places:
-        turning = _turning(motion, takes, noise, own)
+    if _may_turn(kind, own, straight) and followed.sum() < _FOLLOWED * places:
+        turning = _turning(kind, motion, takes, noise, own)
         if turning and turning.cost + (turning.parameters - parameters) * np.log(total) < cost:
             return turning
     return own
+
+
+def _may_turn(kind: Kind, own: Explained, straight: Explained | None) -> bool:
+    """Whether a gripper that turns in the hand leaves such a joint to be told: a drawer, or a hinge by its circle."""
+    if kind is not ROTARY:
+        return kind is PRISMATIC
+    return straight is None or bool((own.used & straight.used).sum() < _MOSTLY * own.used.sum())
 
 
 def _turned_over(vectors: Array) -> Mask:
@@ -95,25 +109,50 @@ def _turned_over(vectors: Array) -> Mask:
     return np.repeat(over, [len(part) for part in parts])
 
 
-def _turning(motion: Motion, takes: list[Take], noise: Noise, firm: Explained) -> Explained | None:
-    """The same drawer with a gripper that turned slowly in the hand, all along, if it did."""
+def _turning(kind: Kind, motion: Motion, takes: list[Take], noise: Noise, firm: Explained) -> Explained | None:
+    """The same joint with a gripper that turned slowly in the hand, all along, if it did."""
     cost, parameters, residuals, agreeing, stray = 0.0, firm.parameters, [], [], _stray(noise)
+    motion = _by_places(motion, takes, noise) if kind.turns else motion
+    axis = motion.axis
     for take, start in zip(takes, motion.starts, strict=True):
         one = replace(motion, starts=(start,))
-        place_only = _place_squares(PRISMATIC, one, take) / noise.position**2
-        found = turning_in_hand(take, motion.axis, place_only, noise)
-        if found is None:
+        place_only = _place_squares(kind, one, take) / noise.position**2
+        there = place_only < chi2_quantile(3, GATE)
+        arm = start.p0 - motion.center
+        q = measured(kind, take, axis, motion.center, start.R0, start.p0, by="position")
+        A = rotation_exp(q[:, :1] * axis)
+        # The position shows an angle only as well as it is far from the axis.
+        angle = noise.position**2 / max(float(arm @ arm - (arm @ axis) ** 2), 1e-12) if kind.turns else 0.0
+        about = angle / (noise.orientation**2 + angle) * np.outer(axis, axis)
+        held = np.swapaxes(A, 1, 2) @ take.R
+        course = turning_in_hand(held, there, (np.eye(3) - about) / noise.orientation**2, axis if kind.slides else None)
+        if course is None:
             return None
-        squares, turned, course = found
-        square = place_only + squares
-        price = _coordinates_cost(PRISMATIC, one, take, noise, square < stray)
+        # On a drawer the turn takes the place of a hinge's angle, and is paid for like that.
+        square = place_only + course.squares
+        square += price_of(course.turn, noise.orientation) if kind.slides else _FREEDOMS
+        price = _coordinates_cost(kind, one, take, noise, square < stray)
         cost += float(np.minimum(square + price, stray).sum())
-        parameters += course
-        agreeing.append(place_only < chi2_quantile(3, GATE))
-        arms = take.p - start.p0
-        residuals.append(np.concatenate([arms - (arms @ motion.axis)[:, None] * motion.axis, turned], axis=1))
+        parameters += course.parameters
+        agreeing.append(there)
+        path = start.p0 + q[:, 1:] * axis if kind.slides else motion.center + A @ arm
+        residuals.append(np.concatenate([take.p - path, course.residuals], axis=1))
     e, used = np.concatenate(residuals), np.concatenate(agreeing)
     return Explained(cost, parameters, e, used, firm.followed, firm.ways)
+
+
+def _by_places(motion: Motion, takes: list[Take], noise: Noise) -> Motion:
+    """The hinge whose circle the positions alone follow."""
+    for _ in range(_ROUNDS):
+        starts, wp = [], []
+        for take, start in zip(takes, motion.starts, strict=True):
+            one = replace(motion, starts=(start,))
+            q = measured(ROTARY, take, motion.axis, motion.center, start.R0, start.p0, by="position")
+            starts.append(replace(start, q=q))
+            there = _place_squares(ROTARY, one, take) / noise.position**2 < chi2_quantile(3, GATE)
+            wp.append(there / noise.position**2)
+        motion = solve(ROTARY, replace(motion, starts=tuple(starts)), takes, wp, [0.0 * w for w in wp], 6).motion
+    return motion
 
 
 def _ways(kind: Kind, motion: Motion, p: Array) -> Array:

@@ -185,11 +185,15 @@ def _judged(
     fits: dict[str, Any], free: Joint | FitFailure, takes: list[Take], common: Noise, noise: float | None
 ) -> tuple[dict[str, Any], dict[str, Explained], dict[str, list[str]]]:
     """The fits that stay possible, how well each explains the poses, and which simpler joints may play as it moved."""
-    found = {name: explained(_KINDS[name], fit, takes, common) for name, fit in fits.items()}
+    straight = explained(PRISMATIC, fits["prismatic"], takes, common) if "prismatic" in fits else None
+    found = {
+        name: straight if straight and name == "prismatic" else explained(_KINDS[name], fit, takes, common, straight)
+        for name, fit in fits.items()
+    }
     if isinstance(free, Joint) and "rotary" in fits and getattr(fits["rotary"], "grip", "loose") == "loose":
         # A small circle in the noise, or none at all, may hide a hinge that the orientations show.
         hinge = possible("rotary", rotary_of(free, checks.as_noise(noise)), takes)
-        shown = explained(ROTARY, hinge, takes, common)
+        shown = explained(ROTARY, hinge, takes, common, straight)
         if shown.cost < found["rotary"].cost:
             fits["rotary"], found["rotary"] = hinge, shown
     for name in ("rotary", "screw", "cylindrical"):
