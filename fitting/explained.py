@@ -298,11 +298,14 @@ def _coordinates_cost(kind: Kind, motion: Motion, take: Take, noise: Noise, used
     return cost
 
 
-def bends(one: Explained, straight: Explained, takes: list[Take], noise: float) -> bool:
+def bends(one: Explained, straight: Explained, takes: list[Take], noise: Noise) -> bool:
     """Whether a candidate's path bends where the positions run straight: then its turn was the gripper's in the hand.
 
-    straight: the explanation by a prismatic joint; noise: of the positions (m).
+    straight: the explanation by a prismatic joint.
     """
+    if straight.cost - one.cost > price_of(IN_HAND, noise.orientation) * one.followed.sum():
+        # Nothing that a gripper does in the hand would leave so much.
+        return False
     # Where an orientation is wrong, the place that it asks for says nothing about the path.
     both = one.followed & straight.used
     if both.sum() < max(_MOSTLY * one.followed.sum(), _PARTLY * straight.used.sum()):
@@ -311,14 +314,14 @@ def bends(one: Explained, straight: Explained, takes: list[Take], noise: float) 
     for take in takes:
         own = slice(place, place + len(take))
         place += len(take)
-        path = (take.p - one.residuals[own, :3])[both[own]] / noise
+        path = (take.p - one.residuals[own, :3])[both[own]] / noise.position
         if len(path) > 2:
             offsets = path - path.mean(axis=0)
             bend += float(np.linalg.eigvalsh(offsets.T @ offsets)[:2].sum())
     # Were the joint true, the line would miss the path by its bend; were it straight, the joint would.
     ways = one.ways[:, both]
     worse = _across(one.residuals[both, :3], ways) - _across(straight.residuals[both, :3], ways)
-    return bend > _BENT and worse / noise**2 > 0.5 * bend
+    return bend > _BENT and worse / noise.position**2 > 0.5 * bend
 
 
 def _span(values: Array) -> float:
