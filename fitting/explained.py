@@ -47,6 +47,14 @@ class Explained:
     """Samples that agree as a whole, not by their position alone."""
     ways: Array
     """Directions (k, n, 3) in which its coordinates move the positions."""
+    others: tuple["Explained", ...] = ()
+    """The same joint with a gripper that turned otherwise in the hand, which other noise may prefer."""
+
+    def score(self, worth: float) -> float:
+        """BIC of the best of these, if so many samples together are ``worth`` one."""
+        count = max(len(self.used) / worth, 2.0)
+        own = self.cost / worth + self.parameters * float(np.log(count))
+        return min([own, *(other.score(worth) for other in self.others)])
 
 
 def _stray(noise: Noise) -> float:
@@ -88,11 +96,11 @@ def explained(kind: Kind, fit: Any, takes: list[Take], noise: Noise, straight: E
     followed = np.concatenate(following)
     e, used, moves = np.concatenate(residuals), np.concatenate(agreeing), np.concatenate(ways, axis=1)
     own = Explained(cost, parameters, e, used, followed, moves)
-    if _may_turn(kind, own, straight) and followed.sum() < _FOLLOWED * places:
-        turning = _turning(kind, motion, takes, noise, own)
-        if turning and turning.cost + (turning.parameters - parameters) * np.log(total) < cost:
-            return turning
-    return own
+    if not _may_turn(kind, own, straight) or followed.sum() >= _FOLLOWED * places:
+        return own
+    tried = [own, *_turning(kind, motion, takes, noise, own)]
+    best = min(tried, key=lambda one: one.score(1.0))
+    return replace(best, others=tuple(one for one in tried if one is not best))
 
 
 def _may_turn(kind: Kind, own: Explained, straight: Explained | None) -> bool:
@@ -109,36 +117,48 @@ def _turned_over(vectors: Array) -> Mask:
     return np.repeat(over, [len(part) for part in parts])
 
 
-def _turning(kind: Kind, motion: Motion, takes: list[Take], noise: Noise, firm: Explained) -> Explained | None:
-    """The same joint with a gripper that turned slowly in the hand, all along, if it did."""
-    cost, parameters, residuals, agreeing, stray = 0.0, firm.parameters, [], [], _stray(noise)
+def _turning(kind: Kind, motion: Motion, takes: list[Take], noise: Noise, firm: Explained) -> list[Explained]:
+    """The same joint with a gripper that turned in the hand, all along, if it did."""
     motion = _by_places(motion, takes, noise) if kind.turns else motion
-    axis = motion.axis
+    found: list[list[tuple[float, int, Array, Mask]]] = []
     for take, start in zip(takes, motion.starts, strict=True):
         one = replace(motion, starts=(start,))
-        place_only = _place_squares(kind, one, take) / noise.position**2
-        there = place_only < chi2_quantile(3, GATE)
-        arm = start.p0 - motion.center
-        q = measured(kind, take, axis, motion.center, start.R0, start.p0, by="position")
-        A = rotation_exp(q[:, :1] * axis)
-        # The position shows an angle only as well as it is far from the axis.
-        angle = noise.position**2 / max(float(arm @ arm - (arm @ axis) ** 2), 1e-12) if kind.turns else 0.0
-        about = angle / (noise.orientation**2 + angle) * np.outer(axis, axis)
-        held = np.swapaxes(A, 1, 2) @ take.R
-        course = turning_in_hand(held, there, (np.eye(3) - about) / noise.orientation**2, axis if kind.slides else None)
-        if course is None:
-            return None
+        found.append(_turning_in_take(kind, one, take, noise))
+    return [
+        Explained(
+            sum(cost for cost, _, _, _ in ways),
+            firm.parameters + sum(parameters for _, parameters, _, _ in ways),
+            np.concatenate([e for _, _, e, _ in ways]),
+            np.concatenate([there for _, _, _, there in ways]),
+            firm.followed,
+            firm.ways,
+        )
+        for ways in zip(*found, strict=False)
+    ]
+
+
+def _turning_in_take(kind: Kind, motion: Motion, take: Take, noise: Noise) -> list[tuple[float, int, Array, Mask]]:
+    """For each way in which a gripper may have turned: cost, parameters, residuals (n, 6), which positions agree."""
+    axis, start, stray = motion.axis, motion.starts[0], _stray(noise)
+    place_only = _place_squares(kind, motion, take) / noise.position**2
+    there = place_only < chi2_quantile(3, GATE)
+    arm = start.p0 - motion.center
+    q = measured(kind, take, axis, motion.center, start.R0, start.p0, by="position")
+    A = rotation_exp(q[:, :1] * axis)
+    path = start.p0 + q[:, 1:] * axis if kind.slides else motion.center + A @ arm
+    # The position shows an angle only as well as it is far from the axis.
+    angle = noise.position**2 / max(float(arm @ arm - (arm @ axis) ** 2), 1e-12) if kind.turns else 0.0
+    inverse = (np.eye(3) - angle / (noise.orientation**2 + angle) * np.outer(axis, axis)) / noise.orientation**2
+    moved = q[:, 1] if kind.slides else np.unwrap(q[:, 0])
+    found = []
+    for course in turning_in_hand(np.swapaxes(A, 1, 2) @ take.R, there, moved, inverse, axis if kind.slides else None):
         # On a drawer the turn takes the place of a hinge's angle, and is paid for like that.
         square = place_only + course.squares
         square += price_of(course.turn, noise.orientation) if kind.slides else _FREEDOMS
-        price = _coordinates_cost(kind, one, take, noise, square < stray)
-        cost += float(np.minimum(square + price, stray).sum())
-        parameters += course.parameters
-        agreeing.append(there)
-        path = start.p0 + q[:, 1:] * axis if kind.slides else motion.center + A @ arm
-        residuals.append(np.concatenate([take.p - path, course.residuals], axis=1))
-    e, used = np.concatenate(residuals), np.concatenate(agreeing)
-    return Explained(cost, parameters, e, used, firm.followed, firm.ways)
+        price = _coordinates_cost(kind, motion, take, noise, square < stray)
+        cost = float(np.minimum(square + price, stray).sum())
+        found.append((cost, course.parameters, np.concatenate([take.p - path, course.residuals], axis=1), there))
+    return found
 
 
 def _by_places(motion: Motion, takes: list[Take], noise: Noise) -> Motion:

@@ -136,8 +136,7 @@ def select(
         found = {name: explained_by_places(_KINDS[name], fit, takes, common) for name, fit in fits.items()}
         rivals = {name: doubts(name, fit, takes) for name, fit in fits.items()}
     tau = worth_one(list(found.values()))
-    count = max(sum(map(len, takes)) / tau, 2.0)
-    scores = {name: one.cost / tau + one.parameters * float(np.log(count)) for name, one in found.items()}
+    scores = {name: one.score(tau) for name, one in found.items()}
     return _ranked({name: _with_rests(fit, moving) for name, fit in fits.items()}, scores, rivals)
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fitting.noise import chi2_quantile
-from fitting.ransac import GATE
 from fitting.result import Mask
 from fitting.rigid import mean_rotation
 from fitting.se3 import Array, rotation_log
@@ -38,30 +36,40 @@ class Course:
     parameters: int
 
 
-def turning_in_hand(held: Array, places: Mask, inverse: Array, slide: Array | None) -> Course | None:
-    """How a gripper turned slowly in the hand, if it did.
+def turning_in_hand(held: Array, places: Mask, moved: Array, inverse: Array, slide: Array | None) -> list[Course]:
+    """How a gripper may have turned in the hand: as the joint moved, or slowly along time, in fewer or more stretches.
 
+    None of these if it did not.
     held: orientations (n, 3, 3) as the joint carries them; places: (n,) whose positions agree with the joint.
-    inverse: (3, 3) inverse covariance of an orientation.
+    moved: coordinate (n,) of the joint; inverse: (3, 3) inverse covariance of an orientation.
     slide: direction along which the joint slides, if it does: who turns about it is a handle.
     """
-    limit = chi2_quantile(3, GATE)
     there = np.flatnonzero(places)
     if len(there) < _LEAST * _STRETCHES[0]:
-        return None
+        return []
     vectors = rotation_log(held @ mean_rotation(held[there]).T)
     courses = [_course(vectors, there, count) for count in _STRETCHES if len(there) >= _LEAST * count]
     fewest = courses[0][1]
     ways = np.linalg.svd(fewest - fewest.mean(axis=0))[2]
     turn = float(np.ptp(fewest @ ways[0]))
     if turn > _FARTHEST or (slide is not None and abs(ways[0] @ slide) > _ALONG):
-        return None
-    found = []
+        return []
+    tried = [(_with_joint(fewest[1:-1], moved, there), 3)]
     for times, middles in courses:
-        off = vectors - np.stack([np.interp(np.arange(len(held)), times, column) for column in middles.T], axis=1)
-        found.append(Course(turn, ((off @ inverse) * off).sum(axis=1), off, round(_EACH * (len(times) - 2))))
-    each = float(np.log(len(held)))
-    return min(found, key=lambda one: float(np.minimum(one.squares, limit)[there].sum()) + one.parameters * each)
+        along = [np.interp(np.arange(len(held)), times, column) for column in middles.T]
+        tried.append((np.stack(along, axis=1), round(_EACH * (len(times) - 2))))
+    found = []
+    for course, parameters in tried:
+        off = vectors - course
+        found.append(Course(turn, ((off @ inverse) * off).sum(axis=1), off, parameters))
+    return found
+
+
+def _with_joint(middles: Array, moved: Array, places: NDArray[np.int64]) -> Array:
+    """Rotation vectors (n, 3) in proportion to the joint's coordinate (n,), by the middle ones (k, 3) of stretches."""
+    at = np.array([np.median(moved[part]) for part in np.array_split(places, len(middles))])
+    line = np.linalg.lstsq(np.stack([np.ones_like(at), at], axis=1), middles, rcond=None)[0]
+    return np.asarray(line[0] + moved[:, None] * line[1])
 
 
 def _course(vectors: Array, places: NDArray[np.int64], stretches: int) -> tuple[Array, Array]:
