@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fitting
-from fitting.se3 import rotation_exp
+from fitting.se3 import Array, rotation_exp
 from fitting.synthetic import axis_error, joint_poses
 
 
@@ -199,6 +199,53 @@ def test_a_hinge_whose_grip_turned_half_way_is_a_hinge() -> None:
         poses = scene.poses.copy()
         poses[:, :3, :3] @= rotation_exp(np.radians(12) * course[:, None] * about / np.linalg.norm(about))
         choice = fitting.select(poses)
+        assert choice.kind == "rotary", choice.to_dict()
+
+
+def test_a_hinge_whose_gripper_turns_slowly_all_along_is_a_hinge() -> None:
+    """Its orientations turn about another axis than its circle, faster and faster: no screw, and no handle."""
+    for seed in range(6):
+        rng = np.random.default_rng(300 + seed)
+        noise = {"position_noise": 3e-4, "orientation_noise": np.radians(0.05)}
+        scene = joint_poses(seed, turn=0.8, radius=0.4, n=600, **noise)
+        about = scene.poses[0, :3, :3].T @ np.cross(scene.axis, rng.normal(size=3))
+        course = np.radians(5.0) * np.linspace(0.0, 1.0, 600)[:, None] ** 2
+        poses = scene.poses.copy()
+        poses[:, :3, :3] @= rotation_exp(course * about / np.linalg.norm(about))
+        choice = fitting.select(poses)
+        assert choice.kind == "rotary", choice.to_dict()
+
+
+def _swaying(poses: Array, rng: np.random.Generator) -> Array:
+    """The same poses (n, 4, 4) with slow play of parts of a millimetre and of a degree."""
+    t = np.linspace(0.0, 1.0, len(poses))[:, None]
+    place, turn = (np.sin(2.0 * np.pi * (rng.uniform(1.0, 6.0, 3) * t + rng.uniform(size=3))) for _ in range(2))
+    poses = poses.copy()
+    poses[:, :3, 3] += 1.5e-4 * place
+    poses[:, :3, :3] @= rotation_exp(np.radians(0.1) * turn)
+    return poses
+
+
+def test_a_drawer_whose_gripper_turns_askew_with_it_is_a_drawer() -> None:
+    """Half along the slide and half across it, in slow noise, where many parameters weigh as much as all samples."""
+    for seed in range(6):
+        rng = np.random.default_rng(300 + seed)
+        noise = {"position_noise": 3.5e-4, "orientation_noise": np.radians(0.04), "phi": 0.8}
+        scene = joint_poses(seed, slide=0.052, n=1200, **noise)
+        across = np.cross(scene.axis, rng.normal(size=3))
+        about = scene.poses[0, :3, :3].T @ (across / np.linalg.norm(across) + scene.axis) / np.sqrt(2.0)
+        poses = scene.poses.copy()
+        poses[:, :3, :3] @= rotation_exp(np.radians(6.0) * (scene.slides / 0.052)[:, None] * about)
+        choice = fitting.select(_swaying(poses, rng))
+        assert choice.kind == "prismatic", choice.to_dict()
+
+
+def test_a_short_hinge_is_no_drawer() -> None:
+    """Slow noise straightens its path of a centimetre, but no gripper turns so far in the hand."""
+    noise = {"position_noise": 2.7e-4, "orientation_noise": np.radians(0.04), "phi": 0.95}
+    for seed in range(4, 8):
+        poses = joint_poses(seed, turn=0.4, radius=0.033, n=400, **noise).poses
+        choice = fitting.select(_swaying(poses, np.random.default_rng(seed)))
         assert choice.kind == "rotary", choice.to_dict()
 
 
