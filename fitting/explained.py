@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 
 from fitting.agreement import Noise
-from fitting.motion import PRISMATIC, ROTARY, Kind, Motion, Start, Take, measured, settled_coordinates, solve
+from fitting.motion import PRISMATIC, ROTARY, Kind, Motion, Take, measured
 from fitting.noise import chi2_quantile
 from fitting.ransac import GATE
+from fitting.refitted import place_squares, refitted, refitted_by_places, squares_of
 from fitting.result import FitFailure, Mask
-from fitting.rigid import mean_rotation
-from fitting.se3 import Array, cross, rotation_exp, rotation_log
+from fitting.se3 import Array, cross, rotation_exp
 from fitting.turning import IN_HAND, price_of, turning_in_hand
-from fitting.windings import whole_turns
 
 _OUTLIER = 60.0
 """Least cost of a sample that a candidate does not explain."""
@@ -27,10 +26,6 @@ _STRETCHES = 24
 """Stretches of a take that are asked as a whole how far they turned."""
 _FREEDOMS = 3.0
 """What the course of a turn in the hand costs each sample: as much as it explains of an orientation's noise."""
-_ROUNDS = 3
-"""Of asking which positions are on a circle."""
-_GRIPS = 32
-"""Samples of a take that are asked which others were held as they were."""
 _FOLLOWED = 0.9
 """Share of the positions that agree whose orientations must follow for the grip to count as rigid."""
 
@@ -71,14 +66,14 @@ def explained(kind: Kind, fit: Any, takes: list[Take], noise: Noise, straight: E
     if isinstance(fit, FitFailure):
         none = np.zeros(total, dtype=bool)
         return Explained(stray * total, 0, np.zeros((total, 6)), none, none, np.zeros((0, total, 3)))
-    motion = _refitted(kind, fit, takes, noise)
+    motion = refitted(kind, fit, takes, noise)
     cost, places, residuals, agreeing, following, ways = 0.0, 0, [], [], [], []
     # Twice the log of how much rarer an orientation is that turned in the hand, and one that is anything at all.
     loose = float(np.clip(6.0 * np.log(IN_HAND / (2.5 * noise.orientation)), 6.0, 30.0))
     adrift = loose - 6.0 * float(np.log(IN_HAND))
     for take, start in zip(takes, motion.starts, strict=True):
         one = replace(motion, starts=(start,))
-        e, whole, place_only = _squares(kind, one, take, noise)
+        e, whole, place_only = squares_of(kind, one, take, noise)
         in_hand = place_only + np.where((e[:, 3:] ** 2).sum(axis=1) > IN_HAND**2, adrift, loose)
         if not kind.turns:
             # One orientation may be an accident, but where all were turned so far, the joint turned.
@@ -119,11 +114,11 @@ def _turned_over(vectors: Array) -> Mask:
 
 def _turning(kind: Kind, motion: Motion, takes: list[Take], noise: Noise, firm: Explained) -> list[Explained]:
     """The same joint with a gripper that turned in the hand, all along, if it did."""
-    motion = _by_places(motion, takes, noise) if kind.turns else motion
-    found: list[list[tuple[float, int, Array, Mask]]] = []
-    for take, start in zip(takes, motion.starts, strict=True):
-        one = replace(motion, starts=(start,))
-        found.append(_turning_in_take(kind, one, take, noise))
+    motion = refitted_by_places(motion, takes, noise) if kind.turns else motion
+    found = [
+        _turning_in_take(kind, replace(motion, starts=(start,)), take, noise)
+        for take, start in zip(takes, motion.starts, strict=True)
+    ]
     return [
         Explained(
             sum(cost for cost, _, _, _ in ways),
@@ -140,7 +135,7 @@ def _turning(kind: Kind, motion: Motion, takes: list[Take], noise: Noise, firm: 
 def _turning_in_take(kind: Kind, motion: Motion, take: Take, noise: Noise) -> list[tuple[float, int, Array, Mask]]:
     """For each way in which a gripper may have turned: cost, parameters, residuals (n, 6), which positions agree."""
     axis, start, stray = motion.axis, motion.starts[0], _stray(noise)
-    place_only = _place_squares(kind, motion, take) / noise.position**2
+    place_only = place_squares(kind, motion, take) / noise.position**2
     there = place_only < chi2_quantile(3, GATE)
     arm = start.p0 - motion.center
     q = measured(kind, take, axis, motion.center, start.R0, start.p0, by="position")
@@ -161,20 +156,6 @@ def _turning_in_take(kind: Kind, motion: Motion, take: Take, noise: Noise) -> li
     return found
 
 
-def _by_places(motion: Motion, takes: list[Take], noise: Noise) -> Motion:
-    """The hinge whose circle the positions alone follow."""
-    for _ in range(_ROUNDS):
-        starts, wp = [], []
-        for take, start in zip(takes, motion.starts, strict=True):
-            one = replace(motion, starts=(start,))
-            q = measured(ROTARY, take, motion.axis, motion.center, start.R0, start.p0, by="position")
-            starts.append(replace(start, q=q))
-            there = _place_squares(ROTARY, one, take) / noise.position**2 < chi2_quantile(3, GATE)
-            wp.append(there / noise.position**2)
-        motion = solve(ROTARY, replace(motion, starts=tuple(starts)), takes, wp, [0.0 * w for w in wp], 6).motion
-    return motion
-
-
 def _ways(kind: Kind, motion: Motion, p: Array) -> Array:
     """Unit directions (k, n, 3) in which the joint moves the positions p (n, 3), metres."""
     axis = np.broadcast_to(motion.axis, p.shape)
@@ -190,115 +171,6 @@ def _across(e: Array, ways: Array) -> float:
     for way in ways:
         e = e - (e * way).sum(axis=1, keepdims=True) * way
     return float((e**2).sum())
-
-
-def _refitted(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Motion:
-    """The candidate's motion at the common noise, with the start of each take that its fit does not carry."""
-    axis = np.asarray(getattr(fit, "axis", [0.0, 0.0, 1.0]), dtype=float)
-    center = np.asarray(fit.point, dtype=float)
-    starts, wp, wo, place = [], [], [], 0
-    for take in takes:
-        own = slice(place, place + len(take))
-        place += len(take)
-        used = fit.inliers[own]
-        turned = getattr(fit, "orientations", fit.inliers)[own]
-        if kind.latents == 1 and not kind.screw and turned.any():
-            angles = fit.angles[own] if kind.turns else np.zeros(len(take))
-            turned = _of_one_grip(take, axis, angles, turned, noise)
-        first = int(np.argmax(turned if turned.any() else used))
-        q = measured(kind, take, axis, center, take.R[first], take.p[first])
-        if kind is ROTARY:
-            by_place = measured(kind, take, axis, center, take.R[first], take.p[first], by="position")
-            q[~turned] = by_place[~turned]
-        if kind.screw:
-            q[:, 0] += whole_turns(fit.angles[own] - fit.angles[own][first] - q[:, 0])
-        starts.append(Start(take.R[first], take.p[first], q))
-        wp.append(used / noise.position**2)
-        wo.append((used & turned) / noise.orientation**2)
-    motion = Motion(axis, center, tuple(starts), float(getattr(fit, "pitch", 0.0)))
-    motion = solve(kind, motion, takes, wp, wo, 8).motion
-    # The fit may have been stricter than the common noise: let in whoever agrees at that.
-    for _ in range(2):
-        starts, wp, wo = [], [], []
-        for take, start in zip(takes, motion.starts, strict=True):
-            one = Motion(motion.axis, motion.center, (start,), motion.pitch)
-            _, whole, place_only = _squares(kind, one, take, noise)
-            follows, there = whole < chi2_quantile(6, GATE), place_only < chi2_quantile(3, GATE)
-            q = measured(kind, take, one.axis, one.center, start.R0, start.p0)
-            if kind.turns:
-                q[~follows] = measured(kind, take, one.axis, one.center, start.R0, start.p0, by="position")[~follows]
-            if kind.screw:
-                q[:, 0] += whole_turns(start.q[:, 0] - q[:, 0])
-            starts.append(replace(start, q=q))
-            wp.append((follows | there) / noise.position**2)
-            wo.append(follows / noise.orientation**2)
-        motion = solve(kind, replace(motion, starts=tuple(starts)), takes, wp, wo, 6).motion
-    return motion
-
-
-def _of_one_grip(take: Take, axis: Array, angles: Array, turned: Mask, noise: Noise) -> Mask:
-    """Those of the ``turned`` samples (n,) that were held alike, as most were: a motion has one grip.
-
-    A grip that turned in the hand is one before and another after, and with one between them no sample would agree.
-    angles: of the joint (n,), rad.
-    """
-    samples = np.flatnonzero(turned)
-    held = rotation_exp(-angles[samples, None] * axis) @ take.R[samples]
-    vectors = rotation_log(held @ mean_rotation(held).T)
-    some = vectors[np.linspace(0, len(samples) - 1, min(_GRIPS, len(samples))).astype(int)]
-    squares = ((vectors - some[:, None]) ** 2).sum(axis=2)
-    alike = squares < chi2_quantile(3, GATE) * 2.0 * noise.orientation**2
-    most = alike[alike.sum(axis=1).argmax()]
-    out = np.zeros_like(turned)
-    out[samples[most]] = True
-    return out
-
-
-def _squares(kind: Kind, motion: Motion, take: Take, noise: Noise) -> tuple[Array, Array, Array]:
-    """Residuals (n, 6), their squares (n,) in variances, and those (n,) of the positions alone."""
-    # A screw that turned once more has slid once more.
-    slid = motion.pitch * _whole_turns(kind, motion, take)
-    near = Take(take.R, take.p - slid[:, None] * motion.axis) if kind.screw else take
-    _, e = settled_coordinates(kind, motion, near, noise.position**-2, noise.orientation**-2)
-    whole = (e[:, :3] ** 2).sum(axis=1) / noise.position**2 + (e[:, 3:] ** 2).sum(axis=1) / noise.orientation**2
-    return e, whole, _place_squares(kind, motion, take) / noise.position**2
-
-
-def _whole_turns(kind: Kind, motion: Motion, take: Take) -> Array:
-    """Whole turns (n,) in radians by which a screw's angles exceed what orientations show; zero for others."""
-    if not kind.screw:
-        return np.zeros(len(take))
-    start = motion.starts[0]
-    shown = measured(kind, take, motion.axis, motion.center, start.R0, start.p0)[:, 0]
-    return whole_turns(start.q[:, 0] - shown)
-
-
-def _place_squares(kind: Kind, motion: Motion, take: Take) -> Array:
-    """Squared distances (n,) in m² of the positions from the path or surface that the joint allows."""
-    arms, arm = take.p - motion.center, motion.starts[0].p0 - motion.center
-    heights, height = arms @ motion.axis, arm @ motion.axis
-    if not kind.turns:
-        offset = arms - arm
-        square = (offset**2).sum(axis=1)
-        return np.asarray(square - (heights - height) ** 2 if kind.slides else square)
-    radii = np.linalg.norm(arms - heights[:, None] * motion.axis, axis=1)
-    radius = np.linalg.norm(arm - height * motion.axis)
-    square = (radii - radius) ** 2
-    if kind.slides:
-        return np.asarray(square)
-    rises = heights - height
-    if kind.screw:
-        # Above the angle that the position shows is one winding, out of those that were moved through.
-        start = motion.starts[0]
-        turns = measured(kind, take, motion.axis, motion.center, start.R0, start.p0, by="position")[:, 0]
-        least, most = np.quantile(start.q[:, 0], [0.01, 0.99])
-        rises = rises - motion.pitch * turns
-        winding = 2.0 * np.pi * motion.pitch
-        if winding != 0.0:
-            low, high = np.ceil((least - turns) / (2.0 * np.pi) - 0.5), np.floor((most - turns) / (2.0 * np.pi) + 0.5)
-            rises = rises - winding * np.clip(np.round(rises / winding), low, np.maximum(high, low))
-        rises = rises * (radius / max(float(np.hypot(radius, motion.pitch)), 1e-12))
-    return np.asarray(square + rises**2)
 
 
 def _coordinates_cost(kind: Kind, motion: Motion, take: Take, noise: Noise, used: Mask) -> float:

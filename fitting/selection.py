@@ -12,6 +12,7 @@ from fitting.agreement import SMALLEST_TURN, Noise
 from fitting.cylinder import cylindrical_of, fitted_joint
 from fitting.explained import Explained, bends, explained
 from fitting.joint import Joint
+from fitting.leaving import went
 from fitting.motion import (
     CYLINDRICAL,
     PRISMATIC,
@@ -114,8 +115,7 @@ def select(
     if isinstance(checked, FitFailure):
         return checked
     generator = checks.generator(rng)
-    # Where the joint rests, every type explains as much as the rigid one: only the movement tells.
-    moving = [~outvoting_rests(Take.of(take).moves) for take in checked]
+    moving = [_moving(Take.of(take)) for take in checked]
     checked = [take[mask] for take, mask in zip(checked, moving, strict=True)]
     takes = [Take.of(take) for take in checked]
     turns = orientations_measured(takes)
@@ -138,6 +138,14 @@ def select(
     tau = worth_one(list(found.values()))
     scores = {name: one.score(tau) for name, one in found.items()}
     return _ranked({name: _with_rests(fit, moving) for name, fit in fits.items()}, scores, rivals)
+
+
+def _moving(take: Take) -> Mask:
+    """Samples (n,) that are asked: where a joint rests, every type explains as much as the rigid one."""
+    rests = outvoting_rests(take.moves)
+    # Who only bursts away from his place rests all the time.
+    moved = rests.any() and went(take.moves, rests, back=False) > 0.0
+    return ~rests if moved else np.ones(len(take), dtype=bool)
 
 
 def _fitted(
