@@ -5,7 +5,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from fitting.result import Mask
 from fitting.se3 import Array
+from fitting.segments import BLOCKS
 
+GIVES_WAY = 0.03
+"""Metres, also at the end of a lever, by which no part that is held or leant on gives way."""
 _WINDOW = 7
 """Samples whose median distance is looked at: single outliers do not count."""
 _AWAY = 2.5
@@ -25,10 +28,7 @@ def went(points: Array, rests: Mask, *, back: bool) -> float:
     points: columns (k, n) in metres that change wherever a pose does; rests: samples (n,) in its place, somewhere.
     back: only who began and ended there counts, too.
     """
-    place = np.median(points[:, _longest(rests)], axis=1)
-    off = np.pad(np.linalg.norm(points - place[:, None], axis=0), _WINDOW // 2, mode="edge")
-    distances = np.median(sliding_window_view(off, _WINDOW), axis=1)
-    away = distances > _AWAY * float(np.median(distances[rests]))
+    distances, away = _away(points, rests)
     farthest = 0.0
     for first, last in _runs(away):
         own = distances[first:last]
@@ -40,6 +40,21 @@ def went(points: Array, rests: Mask, *, back: bool) -> float:
         if len(own) > _WINDOW and begins and ends:
             farthest = max(farthest, far)
     return farthest
+
+
+def excursions(points: Array, rests: Mask) -> Mask:
+    """Samples (n,) away from the place of a body, and a few before and after. As for :func:`went`."""
+    _, away = _away(points, rests)
+    margin = len(away) // BLOCKS + 1
+    return np.asarray(sliding_window_view(np.pad(away, margin), 2 * margin + 1).any(axis=1))
+
+
+def _away(points: Array, rests: Mask) -> tuple[Array, Mask]:
+    """Distances (n,) in metres from the place where a body rests, and whether they are more than its noise."""
+    place = np.median(points[:, _longest(rests)], axis=1)
+    off = np.pad(np.linalg.norm(points - place[:, None], axis=0), _WINDOW // 2, mode="edge")
+    distances = np.median(sliding_window_view(off, _WINDOW), axis=1)
+    return distances, distances > _AWAY * float(np.median(distances[rests]))
 
 
 def _runs(mask: Mask) -> list[tuple[int, int]]:

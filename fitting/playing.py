@@ -7,7 +7,7 @@ import numpy as np
 
 from fitting.agreement import Noise
 from fitting.explained import Explained
-from fitting.leaving import went
+from fitting.leaving import GIVES_WAY, went
 from fitting.motion import Take
 from fitting.noise import correlation_time
 from fitting.result import FitFailure, Mask
@@ -45,8 +45,6 @@ _ELSEWHERE = 0.5
 """Share of the stretches that a rigid body must spend where it is."""
 _AWAY_M, _AWAY_RAD = 0.01, float(np.radians(4.0))
 """Metres and radians beyond which a stretch is somewhere else."""
-_WENT = 0.03
-"""Metres, also at the end of a lever, by which no part that is held or leant on gives way."""
 _LONGEST = 20.0
 """Samples over which noise remembers itself; what is slower is seen in stretches."""
 _RESTS, _RESTS_ONLY = 0.7, 0.8
@@ -65,7 +63,7 @@ def staying(name: str, fit: Any, takes: list[Take]) -> Any:
     """The fit, unless the body moved in a way that such a joint does not allow, however widely its samples scatter."""
     if name == "rigid" and fit and not _stays(fit, takes):
         return FitFailure("It was in several places: nothing rigid is.")
-    if name == "rigid" and fit and (far := _went(fit, takes)) > _WENT:
+    if name == "rigid" and fit and (far := _went(fit, takes)) > GIVES_WAY:
         return FitFailure(f"It went away by {1e3 * far:.0f} mm step by step, and came back: nothing rigid does.")
     if name == "prismatic" and fit and fit.rotation > _OVER:
         return FitFailure(f"It turned by {np.degrees(fit.rotation):.0f}° as it slid: nothing that only slides does.")

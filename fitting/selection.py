@@ -12,7 +12,7 @@ from fitting.agreement import SMALLEST_TURN, Noise
 from fitting.cylinder import cylindrical_of, fitted_joint
 from fitting.explained import Explained, bends, explained
 from fitting.joint import Joint
-from fitting.leaving import went
+from fitting.leaving import GIVES_WAY, excursions, went
 from fitting.motion import (
     CYLINDRICAL,
     PRISMATIC,
@@ -29,7 +29,7 @@ from fitting.result import Fit, FitFailure, Mask, frozen
 from fitting.rigid import fit_rigid
 from fitting.rotary import fit_rotary, rotary_of
 from fitting.screw import screw_of
-from fitting.se3 import Array, rotation_log
+from fitting.se3 import Array, frame, rotation_log
 from fitting.segments import outvoting_rests
 
 _RIGID = Kind(turns=False, slides=False)
@@ -52,6 +52,8 @@ _MILD = 4.0
 """Difference in BIC for a factor of e in probability. By the letter 2, but no model of a hand is that exact."""
 _PLAYS = 9.0
 """Odds at best for a joint whose movement may be the play of a simpler one."""
+_RESTS = 0.5
+"""Share of the samples in one place from which these would outvote those of a movement."""
 _SURE = 0.95
 """Probability below which the data do not tell."""
 
@@ -142,10 +144,15 @@ def select(
 
 def _moving(take: Take) -> Mask:
     """Samples (n,) that are asked: where a joint rests, every type explains as much as the rigid one."""
-    rests = outvoting_rests(take.moves)
-    # Who only bursts away from his place rests all the time.
-    moved = rests.any() and went(take.moves, rests, back=False) > 0.0
-    return ~rests if moved else np.ones(len(take), dtype=bool)
+    every, rests = np.ones(len(take), dtype=bool), outvoting_rests(take.moves)
+    if rests.any():
+        # Who only bursts away from his place rests all the time.
+        return ~rests if went(take.moves, rests, back=False) > 0.0 else every
+    still = fit_rigid(frame(take.R, take.p))
+    if isinstance(still, FitFailure) or still.inlier_share < _RESTS:
+        return every
+    moved = went(take.moves, still.inliers, back=True) > GIVES_WAY
+    return excursions(take.moves, still.inliers) if moved else every
 
 
 def _fitted(

@@ -63,6 +63,44 @@ def test_select_asks_the_movement_not_the_rest() -> None:
     assert choice.fit.inliers.shape == (1200,)
 
 
+@pytest.mark.parametrize(
+    ("kind", "turn", "slide"), [("rotary", 0.4, 0.0), ("prismatic", 0.0, 0.06), ("cylindrical", 0.5, 0.1)]
+)
+@pytest.mark.parametrize("outliers", [0.0, 0.15])
+def test_a_joint_that_rests_most_of_the_time_is_no_rigid_body(
+    kind: str, turn: float, slide: float, outliers: float
+) -> None:
+    """Opened and shut in a fifth of the take, after which all is as it was before."""
+    for seed in range(4):
+        still = joint_poses(seed, n=900, radius=0.2, position_noise=3e-4)
+        rng = np.random.default_rng(seed)
+        way = np.sin(np.pi * np.linspace(0.0, 1.0, 180)) ** 2
+        angles, slides = np.zeros((2, 900))
+        angles[300:480], slides[345:525] = turn * way, slide * way
+        A = rotation_exp(angles[:, None] * still.axis)
+        arm = still.poses[:, :3, 3] - still.point
+        poses = still.poses.copy()
+        poses[:, :3, 3] = still.point + (A @ arm[:, :, None])[:, :, 0] + slides[:, None] * still.axis
+        poses[:, :3, :3] = A @ poses[:, :3, :3]
+        bad = rng.random(900) < outliers
+        poses[bad, :3, 3] += rng.uniform(-0.3, 0.3, (int(bad.sum()), 3))
+        choice = fitting.select(poses)
+        assert choice.kind == kind, choice.to_dict()
+
+
+def test_bursts_beside_a_long_rest_are_no_joint() -> None:
+    """A rigid body whose tracker drifts off as along a screw, and jumps back."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        poses = joint_poses(seed, n=1300, position_noise=2e-4).poses.copy()
+        drift = np.linspace(0.0, 1.0, 100)[:, None]
+        way, about = rng.normal(size=(2, 3))
+        poses[1000:1100, :3, 3] += 0.05 * drift * way / np.linalg.norm(way)
+        poses[1000:1100, :3, :3] = rotation_exp(0.2 * drift * about / np.linalg.norm(about)) @ poses[1000:1100, :3, :3]
+        choice = fitting.select(poses)
+        assert choice.kind == "rigid", choice.to_dict()
+
+
 def test_an_excursion_that_comes_back_is_no_joint() -> None:
     """A rigid part that somebody leant on for a moment: it gave way by 2 to 3 mm, and came back."""
     for seed in range(6):
