@@ -26,7 +26,7 @@ from fitting.playing import bursts_only, doubts, only_plays, possible, staying, 
 from fitting.prismatic import fit_prismatic
 from fitting.ransac import smallest_noise
 from fitting.result import Fit, FitFailure, Mask, frozen
-from fitting.rigid import fit_rigid
+from fitting.rigid import RigidFit, fit_rigid
 from fitting.rotary import fit_rotary, rotary_of
 from fitting.screw import screw_of
 from fitting.se3 import Array, frame, rotation_log
@@ -54,6 +54,8 @@ _PLAYS = 9.0
 """Odds at best for a joint whose movement may be the play of a simpler one."""
 _RESTS = 0.5
 """Share of the samples in one place from which these would outvote those of a movement."""
+_STILL = Noise(0.003, 0.02)
+"""Metres and radians by which samples of a body at rest scatter at most."""
 _SURE = 0.95
 """Probability below which the data do not tell."""
 
@@ -149,10 +151,15 @@ def _moving(take: Take) -> Mask:
         # Who only bursts away from his place rests all the time.
         return ~rests if went(take.moves, rests, back=False) > 0.0 else every
     still = fit_rigid(frame(take.R, take.p))
-    if isinstance(still, FitFailure) or still.inlier_share < _RESTS:
+    if isinstance(still, FitFailure) or still.inlier_share < _RESTS or not _rests(still):
         return every
     moved = went(take.moves, still.inliers, back=True) > GIVES_WAY
     return excursions(take.moves, still.inliers) if moved else every
+
+
+def _rests(still: RigidFit) -> bool:
+    """Whether a body scatters about its place as one that rests does: a movement may pass for wide noise."""
+    return still.noise < _STILL.position and still.orientation_noise < _STILL.orientation
 
 
 def _fitted(
