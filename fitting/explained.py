@@ -6,23 +6,26 @@ from typing import Any
 import numpy as np
 
 from fitting.agreement import Noise
-from fitting.joint import unwrapped
-from fitting.motion import PRISMATIC, ROTARY, Kind, Motion, Start, Take, measured, settled_coordinates, solve
+from fitting.motion import PRISMATIC, ROTARY, Kind, Motion, Take, measured
 from fitting.noise import chi2_quantile
 from fitting.ransac import GATE
+from fitting.refitted import place_squares, refitted, refitted_by_places, squares_of
 from fitting.result import FitFailure, Mask
-from fitting.rigid import mean_rotation
-from fitting.se3 import Array, cross, rotation_exp, rotation_log
+from fitting.se3 import Array, cross, rotation_exp
 from fitting.turning import IN_HAND, price_of, turning_in_hand
 
 _OUTLIER = 60.0
 """Least cost of a sample that a candidate does not explain."""
 _MOSTLY = 0.8
-"""Share of the samples of a joint and of a line that agree with both, where these can be told by their bend alone."""
+"""Share of the samples following a joint that must agree with a line, where the two can be told by the bend alone."""
+_PARTLY = 0.5
+"""Share of the samples of a line that a joint must follow for that."""
 _BENT = 100.0
 """Squared standard deviations by which a path must bend in all for its positions to show it."""
-_GRIPS = 32
-"""Samples of a take that are asked which others were held as they were."""
+_STRETCHES = 24
+"""Stretches of a take that are asked as a whole how far they turned."""
+_FREEDOMS = 3.0
+"""What the course of a turn in the hand costs each sample: as much as it explains of an orientation's noise."""
 _FOLLOWED = 0.9
 """Share of the positions that agree whose orientations must follow for the grip to count as rigid."""
 
@@ -39,6 +42,14 @@ class Explained:
     """Samples that agree as a whole, not by their position alone."""
     ways: Array
     """Directions (k, n, 3) in which its coordinates move the positions."""
+    others: tuple["Explained", ...] = ()
+    """The same joint with a gripper that turned otherwise in the hand, which other noise may prefer."""
+
+    def score(self, worth: float) -> float:
+        """BIC of the best of these, if so many samples together are ``worth`` one."""
+        count = max(len(self.used) / worth, 2.0)
+        own = self.cost / worth + self.parameters * float(np.log(count))
+        return min([own, *(other.score(worth) for other in self.others)])
 
 
 def _stray(noise: Noise) -> float:
@@ -46,23 +57,27 @@ def _stray(noise: Noise) -> float:
     return max(_OUTLIER, -6.0 * float(np.log(2.5 * noise.position) + np.log(2.5 * noise.orientation)))
 
 
-def explained(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Explained:
-    """Cost of all samples under one candidate, in squared standard deviations, coordinates paid for."""
+def explained(kind: Kind, fit: Any, takes: list[Take], noise: Noise, straight: Explained | None = None) -> Explained:
+    """Cost of all samples under one candidate, in squared standard deviations, coordinates paid for.
+
+    straight: the explanation by a prismatic joint, if there is one.
+    """
     total, stray = sum(map(len, takes)), _stray(noise)
     if isinstance(fit, FitFailure):
         none = np.zeros(total, dtype=bool)
         return Explained(stray * total, 0, np.zeros((total, 6)), none, none, np.zeros((0, total, 3)))
-    motion = _refitted(kind, fit, takes, noise)
+    motion = refitted(kind, fit, takes, noise)
     cost, places, residuals, agreeing, following, ways = 0.0, 0, [], [], [], []
-    # Twice the log of how much rarer an orientation is that turned in the hand.
+    # Twice the log of how much rarer an orientation is that turned in the hand, and one that is anything at all.
     loose = float(np.clip(6.0 * np.log(IN_HAND / (2.5 * noise.orientation)), 6.0, 30.0))
+    adrift = loose - 6.0 * float(np.log(IN_HAND))
     for take, start in zip(takes, motion.starts, strict=True):
         one = replace(motion, starts=(start,))
-        e, whole, place_only = _squares(kind, one, take, noise)
-        in_hand = place_only + loose
+        e, whole, place_only = squares_of(kind, one, take, noise)
+        in_hand = place_only + np.where((e[:, 3:] ** 2).sum(axis=1) > IN_HAND**2, adrift, loose)
         if not kind.turns:
-            # In the hand nothing turns any further, and of such a joint nothing else does.
-            in_hand[(e[:, 3:] ** 2).sum(axis=1) > IN_HAND**2] = np.inf
+            # One orientation may be an accident, but where all were turned so far, the joint turned.
+            in_hand[_turned_over(e[:, 3:])] = np.inf
         square = np.minimum(whole, in_hand)
         price = _coordinates_cost(kind, one, take, noise, square < stray)
         cost += float(np.minimum(square + price, stray).sum())
@@ -76,32 +91,69 @@ def explained(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Explaine
     followed = np.concatenate(following)
     e, used, moves = np.concatenate(residuals), np.concatenate(agreeing), np.concatenate(ways, axis=1)
     own = Explained(cost, parameters, e, used, followed, moves)
-    if kind is PRISMATIC and followed.sum() < _FOLLOWED * places:
-        turning = _turning(motion, takes, noise, own)
-        if turning and turning.cost + (turning.parameters - parameters) * np.log(total) < cost:
-            return turning
-    return own
+    if not _may_turn(kind, own, straight) or followed.sum() >= _FOLLOWED * places:
+        return own
+    tried = [own, *_turning(kind, motion, takes, noise, own)]
+    best = min(tried, key=lambda one: one.score(1.0))
+    return replace(best, others=tuple(one for one in tried if one is not best))
 
 
-def _turning(motion: Motion, takes: list[Take], noise: Noise, firm: Explained) -> Explained | None:
-    """The same drawer with a gripper that turned slowly in the hand, all along, if it did."""
-    cost, parameters, residuals, agreeing, stray = 0.0, firm.parameters, [], [], _stray(noise)
-    for take, start in zip(takes, motion.starts, strict=True):
-        one = replace(motion, starts=(start,))
-        place_only = _place_squares(PRISMATIC, one, take) / noise.position**2
-        found = turning_in_hand(take, motion.axis, place_only, noise)
-        if found is None:
-            return None
-        squares, turned, course = found
-        square = place_only + squares
-        price = _coordinates_cost(PRISMATIC, one, take, noise, square < stray)
-        cost += float(np.minimum(square + price, stray).sum())
-        parameters += course
-        agreeing.append(place_only < chi2_quantile(3, GATE))
-        arms = take.p - start.p0
-        residuals.append(np.concatenate([arms - (arms @ motion.axis)[:, None] * motion.axis, turned], axis=1))
-    e, used = np.concatenate(residuals), np.concatenate(agreeing)
-    return Explained(cost, parameters, e, used, firm.followed, firm.ways)
+def _may_turn(kind: Kind, own: Explained, straight: Explained | None) -> bool:
+    """Whether a gripper that turns in the hand leaves such a joint to be told: a drawer, or a hinge by its circle."""
+    if kind is not ROTARY:
+        return kind is PRISMATIC
+    return straight is None or bool((own.used & straight.used).sum() < _MOSTLY * own.used.sum())
+
+
+def _turned_over(vectors: Array) -> Mask:
+    """Samples (n,) of stretches whose middle rotation vector (n, 3) is beyond what a gripper turns in the hand."""
+    parts = np.array_split(vectors, min(_STRETCHES, len(vectors)))
+    over = [float(np.linalg.norm(np.median(part, axis=0))) > IN_HAND for part in parts]
+    return np.repeat(over, [len(part) for part in parts])
+
+
+def _turning(kind: Kind, motion: Motion, takes: list[Take], noise: Noise, firm: Explained) -> list[Explained]:
+    """The same joint with a gripper that turned in the hand, all along, if it did."""
+    motion = refitted_by_places(motion, takes, noise) if kind.turns else motion
+    found = [
+        _turning_in_take(kind, replace(motion, starts=(start,)), take, noise)
+        for take, start in zip(takes, motion.starts, strict=True)
+    ]
+    return [
+        Explained(
+            sum(cost for cost, _, _, _ in ways),
+            firm.parameters + sum(parameters for _, parameters, _, _ in ways),
+            np.concatenate([e for _, _, e, _ in ways]),
+            np.concatenate([there for _, _, _, there in ways]),
+            firm.followed,
+            firm.ways,
+        )
+        for ways in zip(*found, strict=False)
+    ]
+
+
+def _turning_in_take(kind: Kind, motion: Motion, take: Take, noise: Noise) -> list[tuple[float, int, Array, Mask]]:
+    """For each way in which a gripper may have turned: cost, parameters, residuals (n, 6), which positions agree."""
+    axis, start, stray = motion.axis, motion.starts[0], _stray(noise)
+    place_only = place_squares(kind, motion, take) / noise.position**2
+    there = place_only < chi2_quantile(3, GATE)
+    arm = start.p0 - motion.center
+    q = measured(kind, take, axis, motion.center, start.R0, start.p0, by="position")
+    A = rotation_exp(q[:, :1] * axis)
+    path = start.p0 + q[:, 1:] * axis if kind.slides else motion.center + A @ arm
+    # The position shows an angle only as well as it is far from the axis.
+    angle = noise.position**2 / max(float(arm @ arm - (arm @ axis) ** 2), 1e-12) if kind.turns else 0.0
+    inverse = (np.eye(3) - angle / (noise.orientation**2 + angle) * np.outer(axis, axis)) / noise.orientation**2
+    moved = q[:, 1] if kind.slides else np.unwrap(q[:, 0])
+    found = []
+    for course in turning_in_hand(np.swapaxes(A, 1, 2) @ take.R, there, moved, inverse, axis if kind.slides else None):
+        # On a drawer the turn takes the place of a hinge's angle, and is paid for like that.
+        square = place_only + course.squares
+        square += price_of(course.turn, noise.orientation) if kind.slides else _FREEDOMS
+        price = _coordinates_cost(kind, motion, take, noise, square < stray)
+        cost = float(np.minimum(square + price, stray).sum())
+        found.append((cost, course.parameters, np.concatenate([take.p - path, course.residuals], axis=1), there))
+    return found
 
 
 def _ways(kind: Kind, motion: Motion, p: Array) -> Array:
@@ -121,113 +173,6 @@ def _across(e: Array, ways: Array) -> float:
     return float((e**2).sum())
 
 
-def _refitted(kind: Kind, fit: Any, takes: list[Take], noise: Noise) -> Motion:
-    """The candidate's motion at the common noise, with the start of each take that its fit does not carry."""
-    axis = np.asarray(getattr(fit, "axis", [0.0, 0.0, 1.0]), dtype=float)
-    center = np.asarray(fit.point, dtype=float)
-    starts, wp, wo, place = [], [], [], 0
-    for take in takes:
-        own = slice(place, place + len(take))
-        place += len(take)
-        used = fit.inliers[own]
-        turned = getattr(fit, "orientations", fit.inliers)[own]
-        if kind is ROTARY and turned.any():
-            turned = _of_one_grip(take, axis, fit.angles[own], turned, noise)
-        first = int(np.argmax(turned if turned.any() else used))
-        q = measured(kind, take, axis, center, take.R[first], take.p[first])
-        if kind is ROTARY:
-            by_place = measured(kind, take, axis, center, take.R[first], take.p[first], by="position")
-            q[~turned] = by_place[~turned]
-        if kind.screw:
-            q[:, 0] = unwrapped(q[:, 0], used)
-        starts.append(Start(take.R[first], take.p[first], q))
-        wp.append(used / noise.position**2)
-        wo.append((used & turned) / noise.orientation**2)
-    motion = Motion(axis, center, tuple(starts), float(getattr(fit, "pitch", 0.0)))
-    motion = solve(kind, motion, takes, wp, wo, 8).motion
-    # The fit may have been stricter than the common noise: let in whoever agrees at that.
-    for _ in range(2):
-        starts, wp, wo = [], [], []
-        for take, start in zip(takes, motion.starts, strict=True):
-            one = Motion(motion.axis, motion.center, (start,), motion.pitch)
-            _, whole, place_only = _squares(kind, one, take, noise)
-            follows, there = whole < chi2_quantile(6, GATE), place_only < chi2_quantile(3, GATE)
-            q = measured(kind, take, one.axis, one.center, start.R0, start.p0)
-            q[:, 0] += _whole_turns(kind, one, take)
-            if kind is ROTARY:
-                q[~follows] = measured(kind, take, one.axis, one.center, start.R0, start.p0, by="position")[~follows]
-            starts.append(replace(start, q=q))
-            wp.append((follows | there) / noise.position**2)
-            wo.append(follows / noise.orientation**2)
-        motion = solve(kind, replace(motion, starts=tuple(starts)), takes, wp, wo, 6).motion
-    return motion
-
-
-def _of_one_grip(take: Take, axis: Array, angles: Array, turned: Mask, noise: Noise) -> Mask:
-    """Those of the ``turned`` samples (n,) that were held alike, as most were: a motion has one grip.
-
-    A grip that turned in the hand is one before and another after, and with one between them no sample would agree.
-    angles: of the joint (n,), rad.
-    """
-    samples = np.flatnonzero(turned)
-    held = rotation_exp(-angles[samples, None] * axis) @ take.R[samples]
-    vectors = rotation_log(held @ mean_rotation(held).T)
-    some = vectors[np.linspace(0, len(samples) - 1, min(_GRIPS, len(samples))).astype(int)]
-    squares = ((vectors - some[:, None]) ** 2).sum(axis=2)
-    alike = squares < chi2_quantile(3, GATE) * 2.0 * noise.orientation**2
-    most = alike[alike.sum(axis=1).argmax()]
-    out = np.zeros_like(turned)
-    out[samples[most]] = True
-    return out
-
-
-def _squares(kind: Kind, motion: Motion, take: Take, noise: Noise) -> tuple[Array, Array, Array]:
-    """Residuals (n, 6), their squares (n,) in variances, and those (n,) of the positions alone."""
-    # A screw that turned once more has slid once more.
-    slid = motion.pitch * _whole_turns(kind, motion, take)
-    near = Take(take.R, take.p - slid[:, None] * motion.axis) if kind.screw else take
-    _, e = settled_coordinates(kind, motion, near, noise.position**-2, noise.orientation**-2)
-    whole = (e[:, :3] ** 2).sum(axis=1) / noise.position**2 + (e[:, 3:] ** 2).sum(axis=1) / noise.orientation**2
-    return e, whole, _place_squares(kind, motion, take) / noise.position**2
-
-
-def _whole_turns(kind: Kind, motion: Motion, take: Take) -> Array:
-    """Whole turns (n,) in radians by which a screw's angles exceed what orientations show; zero for others."""
-    if not kind.screw:
-        return np.zeros(len(take))
-    start = motion.starts[0]
-    shown = measured(kind, take, motion.axis, motion.center, start.R0, start.p0)[:, 0]
-    return np.asarray(2.0 * np.pi * np.round((start.q[:, 0] - shown) / (2.0 * np.pi)))
-
-
-def _place_squares(kind: Kind, motion: Motion, take: Take) -> Array:
-    """Squared distances (n,) in m² of the positions from the path or surface that the joint allows."""
-    arms, arm = take.p - motion.center, motion.starts[0].p0 - motion.center
-    heights, height = arms @ motion.axis, arm @ motion.axis
-    if not kind.turns:
-        offset = arms - arm
-        square = (offset**2).sum(axis=1)
-        return np.asarray(square - (heights - height) ** 2 if kind.slides else square)
-    radii = np.linalg.norm(arms - heights[:, None] * motion.axis, axis=1)
-    radius = np.linalg.norm(arm - height * motion.axis)
-    square = (radii - radius) ** 2
-    if kind.slides:
-        return np.asarray(square)
-    rises = heights - height
-    if kind.screw:
-        # Above the angle that the position shows is one winding, out of those that were moved through.
-        start = motion.starts[0]
-        turns = measured(kind, take, motion.axis, motion.center, start.R0, start.p0, by="position")[:, 0]
-        least, most = np.quantile(start.q[:, 0], [0.01, 0.99])
-        rises = rises - motion.pitch * turns
-        winding = 2.0 * np.pi * motion.pitch
-        if winding != 0.0:
-            low, high = np.ceil((least - turns) / (2.0 * np.pi) - 0.5), np.floor((most - turns) / (2.0 * np.pi) + 0.5)
-            rises = rises - winding * np.clip(np.round(rises / winding), low, np.maximum(high, low))
-        rises = rises * (radius / max(float(np.hypot(radius, motion.pitch)), 1e-12))
-    return np.asarray(square + rises**2)
-
-
 def _coordinates_cost(kind: Kind, motion: Motion, take: Take, noise: Noise, used: Mask) -> float:
     """What the coordinates of one sample cost: twice the log of their range over their noise."""
     if not used.any():
@@ -245,26 +190,30 @@ def _coordinates_cost(kind: Kind, motion: Motion, take: Take, noise: Noise, used
     return cost
 
 
-def bends(one: Explained, straight: Explained, takes: list[Take], noise: float) -> bool:
+def bends(one: Explained, straight: Explained, takes: list[Take], noise: Noise) -> bool:
     """Whether a candidate's path bends where the positions run straight: then its turn was the gripper's in the hand.
 
-    straight: the explanation by a prismatic joint; noise: of the positions (m).
+    straight: the explanation by a prismatic joint.
     """
-    both = one.used & straight.used
-    if both.sum() < _MOSTLY * max(one.used.sum(), straight.used.sum()):
+    if straight.cost - one.cost > price_of(IN_HAND, noise.orientation) * one.followed.sum():
+        # Nothing that a gripper does in the hand would leave so much.
+        return False
+    # Where an orientation is wrong, the place that it asks for says nothing about the path.
+    both = one.followed & straight.used
+    if both.sum() < max(_MOSTLY * one.followed.sum(), _PARTLY * straight.used.sum()):
         return False
     bend, place = 0.0, 0
     for take in takes:
         own = slice(place, place + len(take))
         place += len(take)
-        path = (take.p - one.residuals[own, :3])[both[own]] / noise
+        path = (take.p - one.residuals[own, :3])[both[own]] / noise.position
         if len(path) > 2:
             offsets = path - path.mean(axis=0)
             bend += float(np.linalg.eigvalsh(offsets.T @ offsets)[:2].sum())
     # Were the joint true, the line would miss the path by its bend; were it straight, the joint would.
     ways = one.ways[:, both]
     worse = _across(one.residuals[both, :3], ways) - _across(straight.residuals[both, :3], ways)
-    return bend > _BENT and worse / noise**2 > 0.5 * bend
+    return bend > _BENT and worse / noise.position**2 > 0.5 * bend
 
 
 def _span(values: Array) -> float:

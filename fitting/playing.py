@@ -7,6 +7,7 @@ import numpy as np
 
 from fitting.agreement import Noise
 from fitting.explained import Explained
+from fitting.leaving import GIVES_WAY, went
 from fitting.motion import Take
 from fitting.noise import correlation_time
 from fitting.result import FitFailure, Mask
@@ -62,6 +63,8 @@ def staying(name: str, fit: Any, takes: list[Take]) -> Any:
     """The fit, unless the body moved in a way that such a joint does not allow, however widely its samples scatter."""
     if name == "rigid" and fit and not _stays(fit, takes):
         return FitFailure("It was in several places: nothing rigid is.")
+    if name == "rigid" and fit and (far := _went(fit, takes)) > GIVES_WAY:
+        return FitFailure(f"It went away by {1e3 * far:.0f} mm step by step, and came back: nothing rigid does.")
     if name == "prismatic" and fit and fit.rotation > _OVER:
         return FitFailure(f"It turned by {np.degrees(fit.rotation):.0f}° as it slid: nothing that only slides does.")
     return fit
@@ -177,6 +180,14 @@ def _reach(takes: list[Take]) -> float:
     """How far (m) the positions reach, without the outermost tenth of them."""
     p = np.concatenate([take.p for take in takes])
     return float(np.linalg.norm(np.subtract(*np.quantile(p, [0.95, 0.05], axis=0))))
+
+
+def _went(fit: Any, takes: list[Take]) -> float:
+    """How far (m) a body went from where it rests, and came back."""
+    masks = np.split(fit.inliers, np.cumsum([len(take) for take in takes])[:-1])
+    return max(
+        went(take.moves, mask, back=True) if mask.any() else 0.0 for take, mask in zip(takes, masks, strict=True)
+    )
 
 
 def _stays(fit: Any, takes: list[Take]) -> bool:

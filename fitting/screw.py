@@ -7,10 +7,11 @@ import numpy as np
 
 from fitting import checks
 from fitting.cylinder import direction, fitted_joint, zeroed
-from fitting.joint import Joint, coordinates, fit_joint, turned, unwrapped
-from fitting.motion import CYLINDRICAL, SCREW
+from fitting.joint import Joint, fit_joint, turned
+from fitting.motion import CYLINDRICAL, SCREW, measured
 from fitting.result import AxisFit, FitFailure, frozen
 from fitting.se3 import Array
+from fitting.windings import nearest, wound
 
 _STEEPEST = 0.35
 
@@ -45,20 +46,21 @@ def fit_screw(
 
 def screw_of(free: Joint, noise: float | None) -> ScrewFit | FitFailure:
     """Fit a screw joint to takes to which a cylindrical one is fitted already."""
-    q = zeroed(coordinates(CYLINDRICAL, free), free)[free.inliers]
-    turn = q[:, 0] - q[:, 0].mean()
-    power = float(turn @ turn)
-    pitch = float(turn @ q[:, 1]) / power if power > 0.0 else 0.0
     # A turn more is a slide more: unlike a hinge, a screw needs its angles unwrapped.
-    starts = tuple(
-        replace(s, q=np.stack([unwrapped(s.q[:, 0], part.positions), np.zeros(len(s.q))], axis=1))
-        for s, part in zip(free.motion.starts, free.parts, strict=True)
-    )
+    q = [
+        np.stack([wound(start.q[:, 0], start.q[:, 1], part.positions), start.q[:, 1]], axis=1)
+        for start, part in zip(free.motion.starts, free.parts, strict=True)
+    ]
+    turn, slide = zeroed(np.concatenate(q), free)[free.inliers].T
+    turn = turn - turn.mean()
+    power = float(turn @ turn)
+    pitch = float(turn @ slide) / power if power > 0.0 else 0.0
+    starts = tuple(replace(s, q=own * np.array([1.0, 0.0])) for s, own in zip(free.motion.starts, q, strict=True))
     motion = replace(free.motion, pitch=pitch, starts=starts)
     joint = fit_joint(SCREW, motion, list(free.parts), checks.as_noise(noise))
     if not turned(joint):
         return FitFailure("The screw hardly turned: its angles are within their noise. Turn it further.")
-    angles = zeroed(coordinates(SCREW, joint), joint)[:, :1]
+    angles = zeroed(_angles(joint)[:, None], joint)
     sign = direction(np.concatenate([angles, np.zeros_like(angles)], axis=1)[joint.inliers])
     flip = np.array([sign, 1.0, 1.0, sign])
     axis = joint.motion.axis
@@ -85,3 +87,13 @@ def screw_of(free: Joint, noise: float | None) -> ScrewFit | FitFailure:
         f"The screw turned too little ({np.degrees(np.ptp(fit.angles[fit.inliers])):.1f}°) to tell its axis and pitch. "
         "Turn it further."
     )
+
+
+def _angles(joint: Joint) -> Array:
+    """Angles (n,) of all samples in radians: the windings of those that are used are known, and others are between."""
+    found = []
+    for part, start in zip(joint.parts, joint.motion.starts, strict=True):
+        shown = measured(SCREW, part.take, joint.motion.axis, joint.motion.center, start.R0, start.p0)[:, 0]
+        used = np.flatnonzero(part.positions)
+        found.append(nearest(shown, start.q[used, 0], used) if len(used) else shown)
+    return np.concatenate(found)

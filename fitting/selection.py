@@ -12,6 +12,7 @@ from fitting.agreement import SMALLEST_TURN, Noise
 from fitting.cylinder import cylindrical_of, fitted_joint
 from fitting.explained import Explained, bends, explained
 from fitting.joint import Joint
+from fitting.leaving import GIVES_WAY, excursions, went
 from fitting.motion import (
     CYLINDRICAL,
     PRISMATIC,
@@ -25,10 +26,10 @@ from fitting.playing import bursts_only, doubts, only_plays, possible, staying, 
 from fitting.prismatic import fit_prismatic
 from fitting.ransac import smallest_noise
 from fitting.result import Fit, FitFailure, Mask, frozen
-from fitting.rigid import fit_rigid
+from fitting.rigid import RigidFit, fit_rigid
 from fitting.rotary import fit_rotary, rotary_of
 from fitting.screw import screw_of
-from fitting.se3 import Array, rotation_log
+from fitting.se3 import Array, frame, rotation_log
 from fitting.segments import outvoting_rests
 
 _RIGID = Kind(turns=False, slides=False)
@@ -51,6 +52,10 @@ _MILD = 4.0
 """Difference in BIC for a factor of e in probability. By the letter 2, but no model of a hand is that exact."""
 _PLAYS = 9.0
 """Odds at best for a joint whose movement may be the play of a simpler one."""
+_RESTS = 0.5
+"""Share of the samples in one place from which these would outvote those of a movement."""
+_STILL = Noise(0.003, 0.02)
+"""Metres and radians by which samples of a body at rest scatter at most."""
 _SURE = 0.95
 """Probability below which the data do not tell."""
 
@@ -114,8 +119,7 @@ def select(
     if isinstance(checked, FitFailure):
         return checked
     generator = checks.generator(rng)
-    # Where the joint rests, every type explains as much as the rigid one: only the movement tells.
-    moving = [~outvoting_rests(Take.of(take).moves) for take in checked]
+    moving = [_moving(Take.of(take)) for take in checked]
     checked = [take[mask] for take, mask in zip(checked, moving, strict=True)]
     takes = [Take.of(take) for take in checked]
     turns = orientations_measured(takes)
@@ -136,9 +140,26 @@ def select(
         found = {name: explained_by_places(_KINDS[name], fit, takes, common) for name, fit in fits.items()}
         rivals = {name: doubts(name, fit, takes) for name, fit in fits.items()}
     tau = worth_one(list(found.values()))
-    count = max(sum(map(len, takes)) / tau, 2.0)
-    scores = {name: one.cost / tau + one.parameters * float(np.log(count)) for name, one in found.items()}
+    scores = {name: one.score(tau) for name, one in found.items()}
     return _ranked({name: _with_rests(fit, moving) for name, fit in fits.items()}, scores, rivals)
+
+
+def _moving(take: Take) -> Mask:
+    """Samples (n,) that are asked: where a joint rests, every type explains as much as the rigid one."""
+    every, rests = np.ones(len(take), dtype=bool), outvoting_rests(take.moves)
+    if rests.any():
+        # Who only bursts away from his place rests all the time.
+        return ~rests if went(take.moves, rests, back=False) > 0.0 else every
+    still = fit_rigid(frame(take.R, take.p))
+    if isinstance(still, FitFailure) or still.inlier_share < _RESTS or not _rests(still):
+        return every
+    moved = went(take.moves, still.inliers, back=True) > GIVES_WAY
+    return excursions(take.moves, still.inliers) if moved else every
+
+
+def _rests(still: RigidFit) -> bool:
+    """Whether a body scatters about its place as one that rests does: a movement may pass for wide noise."""
+    return still.noise < _STILL.position and still.orientation_noise < _STILL.orientation
 
 
 def _fitted(
@@ -185,16 +206,20 @@ def _judged(
     fits: dict[str, Any], free: Joint | FitFailure, takes: list[Take], common: Noise, noise: float | None
 ) -> tuple[dict[str, Any], dict[str, Explained], dict[str, list[str]]]:
     """The fits that stay possible, how well each explains the poses, and which simpler joints may play as it moved."""
-    found = {name: explained(_KINDS[name], fit, takes, common) for name, fit in fits.items()}
+    straight = explained(PRISMATIC, fits["prismatic"], takes, common) if "prismatic" in fits else None
+    found = {
+        name: straight if straight and name == "prismatic" else explained(_KINDS[name], fit, takes, common, straight)
+        for name, fit in fits.items()
+    }
     if isinstance(free, Joint) and "rotary" in fits and getattr(fits["rotary"], "grip", "loose") == "loose":
         # A small circle in the noise, or none at all, may hide a hinge that the orientations show.
         hinge = possible("rotary", rotary_of(free, checks.as_noise(noise)), takes)
-        shown = explained(ROTARY, hinge, takes, common)
+        shown = explained(ROTARY, hinge, takes, common, straight)
         if shown.cost < found["rotary"].cost:
             fits["rotary"], found["rotary"] = hinge, shown
     for name in ("rotary", "screw", "cylindrical"):
         straight = fits.get("prismatic") and fits.get(name)
-        if straight and bends(found[name], found["prismatic"], takes, common.position):
+        if straight and bends(found[name], found["prismatic"], takes, common):
             fits[name] = FitFailure("The positions run straight where its path would bend.")
     rivals = {name: doubts(name, fit, takes) for name, fit in fits.items()}
     for name in [name for name, fit in fits.items() if fit and name != "rigid"]:

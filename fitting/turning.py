@@ -1,14 +1,12 @@
-"""A gripper that turns slowly in the hand on a drawer: its orientations follow a course of their own."""
+"""A gripper that turns slowly in the hand: its orientations follow a course of their own."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fitting.agreement import Noise
-from fitting.motion import Take
-from fitting.noise import chi2_quantile
-from fitting.ransac import GATE
+from fitting.result import Mask
 from fitting.rigid import mean_rotation
 from fitting.se3 import Array, rotation_log
 
@@ -26,32 +24,52 @@ _ALONG = 0.966
 """Cosine between turn and slide from which a body that turned as it slid is a handle, not a drawer."""
 
 
-def turning_in_hand(
-    take: Take, direction: Array, place_squares: Array, noise: Noise
-) -> tuple[Array, Array, int] | None:
-    """Cost (n,) of the orientations about the slow turn of a gripper on a drawer, residuals (n, 3) in rad, parameters.
+@dataclass(frozen=True)
+class Course:
+    """A slow turn (rad, from end to end) of a gripper in the hand, and what it leaves of the orientations."""
 
-    None without such a turn.
-    place_squares: squared distances (n,) of the positions from the line, in variances.
+    turn: float
+    squares: Array
+    """(n,) of the residuals, in variances."""
+    residuals: Array
+    """(n, 3) rad."""
+    parameters: int
+
+
+def turning_in_hand(held: Array, places: Mask, moved: Array, inverse: Array, slide: Array | None) -> list[Course]:
+    """How a gripper may have turned in the hand: as the joint moved, or slowly along time, in fewer or more stretches.
+
+    None of these if it did not.
+    held: orientations (n, 3, 3) as the joint carries them; places: (n,) whose positions agree with the joint.
+    moved: coordinate (n,) of the joint; inverse: (3, 3) inverse covariance of an orientation.
+    slide: direction along which the joint slides, if it does: who turns about it is a handle.
     """
-    limit = chi2_quantile(3, GATE)
-    places = np.flatnonzero(place_squares < limit)
-    if len(places) < _LEAST * _STRETCHES[0]:
-        return None
-    vectors = rotation_log(take.R @ mean_rotation(take.R[places]).T)
-    courses = [_course(vectors, places, count) for count in _STRETCHES if len(places) >= _LEAST * count]
+    there = np.flatnonzero(places)
+    if len(there) < _LEAST * _STRETCHES[0]:
+        return []
+    vectors = rotation_log(held @ mean_rotation(held[there]).T)
+    courses = [_course(vectors, there, count) for count in _STRETCHES if len(there) >= _LEAST * count]
     fewest = courses[0][1]
     ways = np.linalg.svd(fewest - fewest.mean(axis=0))[2]
     turn = float(np.ptp(fewest @ ways[0]))
-    if turn > _FARTHEST or abs(ways[0] @ direction) > _ALONG:
-        return None
-    found = []
+    if turn > _FARTHEST or (slide is not None and abs(ways[0] @ slide) > _ALONG):
+        return []
+    tried = [(_with_joint(fewest[1:-1], moved, there), 3)]
     for times, middles in courses:
-        off = vectors - np.stack([np.interp(np.arange(len(take)), times, column) for column in middles.T], axis=1)
-        # The turn is a coordinate, and paid for like those of joints.
-        squares = (off**2).sum(axis=1) / noise.orientation**2 + price_of(turn, noise.orientation)
-        found.append((squares, off, round(_EACH * (len(times) - 2))))
-    return min(found, key=lambda one: float(np.minimum(one[0], limit)[places].sum()) + one[2] * np.log(len(take)))
+        along = [np.interp(np.arange(len(held)), times, column) for column in middles.T]
+        tried.append((np.stack(along, axis=1), round(_EACH * (len(times) - 2))))
+    found = []
+    for course, parameters in tried:
+        off = vectors - course
+        found.append(Course(turn, ((off @ inverse) * off).sum(axis=1), off, parameters))
+    return found
+
+
+def _with_joint(middles: Array, moved: Array, places: NDArray[np.int64]) -> Array:
+    """Rotation vectors (n, 3) in proportion to the joint's coordinate (n,), by the middle ones (k, 3) of stretches."""
+    at = np.array([np.median(moved[part]) for part in np.array_split(places, len(middles))])
+    line = np.linalg.lstsq(np.stack([np.ones_like(at), at], axis=1), middles, rcond=None)[0]
+    return np.asarray(line[0] + moved[:, None] * line[1])
 
 
 def _course(vectors: Array, places: NDArray[np.int64], stretches: int) -> tuple[Array, Array]:
