@@ -63,6 +63,10 @@ _HAND = math.radians(60.0)
 """A hand does not turn further on what it grips."""
 _WHITE = 4.0
 """Samples over which positions remember their noise, below which nothing but noise moved the tip."""
+_LEFT_OUT = 0.1
+"""Share of a take that a circle leaves out in stretches, from which on its rest was chosen to be quiet."""
+_STRETCH = 0.8
+"""Share of the samples around one that are left out with it in a stretch: gross outliers are scattered."""
 _WORTH = 3.0
 """How many times better orientations of a grip that turned must show an axis than such positions do alone."""
 _LITTLE = 0.3
@@ -137,7 +141,7 @@ def _two_grips(
         return None
     if _outruns(joint, take):
         return None
-    if isinstance(circle, CircleFit) and (_known_by_places(circle, joint) or _contradicted(circle, joint, take)):
+    if isinstance(circle, CircleFit) and (_known_by_places(circle, joint, take) or _contradicted(circle, joint, take)):
         return None
     return Gripped(joint.motion, tuple(parts), "partly", circle, joint, _axis_std(joint))
 
@@ -152,7 +156,14 @@ def _outruns(joint: Joint, take: Take) -> bool:
     return bool(turned > 2.0 * np.quantile(turns, 0.98) + _HAND)
 
 
-def _known_by_places(circle: CircleFit, joint: Joint) -> bool:
+def _only_noise(circle: CircleFit, take: Take) -> bool:
+    """Whether positions hold nothing but noise about their circle, all of them: part of slow play is quiet as well."""
+    gone = take.moving & ~circle.inliers
+    stretches = gone & dense(gone, take.moving, share=_STRETCH)
+    return bool(circle.correlation < _WHITE and stretches.sum() < _LEFT_OUT * take.moving.sum())
+
+
+def _known_by_places(circle: CircleFit, joint: Joint, take: Take) -> bool:
     """Whether positions alone show the axis nearly as well, and nothing but noise is in them.
 
     Orientations of a grip that turned help little then, and where it turned slowly they mislead. Positions with slow
@@ -160,7 +171,7 @@ def _known_by_places(circle: CircleFit, joint: Joint) -> bool:
     """
     places, poses = np.diag(circle.covariance), np.diag(joint.covariance)
     tilts, shifts = (math.sqrt(places[k].sum() / poses[k].sum()) for k in (slice(0, 2), slice(2, 4)))
-    return circle.correlation < _WHITE and max(tilts, shifts) < _WORTH
+    return max(tilts, shifts) < _WORTH and _only_noise(circle, take)
 
 
 def _contradicted(circle: CircleFit, joint: Joint, take: Take) -> bool:
@@ -169,7 +180,7 @@ def _contradicted(circle: CircleFit, joint: Joint, take: Take) -> bool:
     A grip that turns steadily follows another axis, or another radius, as well as a firm one follows its own.
     """
     return (
-        circle.correlation < _WHITE
+        _only_noise(circle, take)
         and _apart(joint.motion, circle) > _BESIDE_CHANCE
         and _loses(joint.motion, circle, take.p[circle.inliers]) > _BESIDE_CHANCE
     )
@@ -236,7 +247,7 @@ def _tried(
     if isinstance(circle, CircleFit):
         # Positions that stray together, or that hardly bend, mislead the circle; poses that explain them about as well
         # are not to blame.
-        most = _FAR if whole and circle.correlation >= _WHITE else _APART
+        most = _APART if not whole or _only_noise(circle, take) else _FAR
         apart = _apart(joint.motion, circle)
         if not whole and _contradicted(circle, joint, take):
             return None
