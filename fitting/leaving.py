@@ -7,14 +7,12 @@ from fitting.result import Mask
 from fitting.se3 import Array
 from fitting.segments import BLOCKS
 
-GIVES_WAY = 0.03
-"""Metres, also at the end of a lever, by which no part that is held or leant on gives way."""
+GIVES_WAY = 0.017
+"""Metres, also at the end of a lever, which no part that is held or leant on is away for half of the time."""
 _WINDOW = 7
 """Samples whose median distance is looked at: single outliers do not count."""
 _AWAY = 2.5
 """Distance, over that at rest, from which a body is somewhere else."""
-_FAR = 0.75
-"""Quantile of the distances of an excursion that counts as how far it went."""
 _HALF_WAY = 0.5
 _ENDS = 3
 """An excursion begins and ends in such a part of it."""
@@ -23,7 +21,7 @@ _BETWEEN, _FEWEST = 0.04, 3
 
 
 def went(points: Array, rests: Mask, *, back: bool) -> float:
-    """How far (m) a body went from its place through the places between, and came back likewise.
+    """How far (m) a body went from its place through the places between, and came back likewise: half of the time.
 
     points: columns (k, n) in metres that change wherever a pose does; rests: samples (n,) in its place, somewhere.
     back: only who began and ended there counts, too.
@@ -32,7 +30,7 @@ def went(points: Array, rests: Mask, *, back: bool) -> float:
     farthest = 0.0
     for first, last in _runs(away):
         own = distances[first:last]
-        far = float(np.quantile(own, _FAR))
+        far = float(np.median(own))
         near = own < _HALF_WAY * far
         part, enough = len(own) // _ENDS + 1, max(_FEWEST, _BETWEEN * len(own))
         begins = np.count_nonzero(near[:part]) >= enough if first or back else True
