@@ -136,3 +136,17 @@ def test_thesis_writes_tables_and_figure(tmp_path, monkeypatch, capsys):
 def test_nonsense_is_refused(tmp_path, capsys):
     assert main(["study", "thesis", "--trials", "0", "--out", str(tmp_path)]) == 1
     assert "--trials" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("experiment", "trial", "seed", "node", "most"),
+    [
+        pytest.param("door once", 18, 11, "lever", 1.0, id="quiet rest of a lever that plays: 47°"),
+        pytest.param("outliers prismatic", 43, 77, "slide", 0.5, id="most on the line only while resting: 13°"),
+        pytest.param("outliers prismatic", 18, 1, "slide", 0.5, id="the same: no fit"),
+    ],
+)
+def test_takes_that_were_once_far_off(experiment, trial, seed, node, most):
+    found = thesis.run_trial(Task(experiment, trial, seed))[node]
+    assert found["ours"] is not None
+    assert found["ours"][0] < most
