@@ -218,8 +218,8 @@ def _judged(
         if shown.cost < found["rotary"].cost:
             fits["rotary"], found["rotary"] = hinge, shown
     for name in ("rotary", "screw", "cylindrical"):
-        straight = fits.get("prismatic") and fits.get(name)
-        if straight and bends(found[name], found["prismatic"], takes, common):
+        both = fits.get("prismatic") and fits.get(name)
+        if both and bends(found[name], found["prismatic"], takes, common):
             fits[name] = FitFailure("The positions run straight where its path would bend.")
     rivals = {name: doubts(name, fit, takes) for name, fit in fits.items()}
     for name in [name for name, fit in fits.items() if fit and name != "rigid"]:
