@@ -107,7 +107,15 @@ def uncertainty(
     spreading = np.zeros_like(score)
     spreading[:size, :size], spreading[size:, size:] = known, reduced[0][1]
     spreading[size:, :size] = -reduced[0][2] @ known
-    return Uncertainty(spreading @ score @ spreading.T, tuple(slowness), tuple(responses))
+    return Uncertainty(_positive(spreading @ score @ spreading.T), tuple(slowness), tuple(responses))
+
+
+def _positive(covariance: Array) -> Array:
+    """The covariance without what rounding made negative: data may be exact but for a few samples."""
+    if covariance.diagonal().min() >= 0.0:
+        return covariance
+    values, vectors = np.linalg.eigh(0.5 * (covariance + covariance.T))
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
 def _known(total: Array, inverse: Array, seeming: list[Array | None]) -> Array:

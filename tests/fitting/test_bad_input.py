@@ -174,6 +174,14 @@ def test_any_poses(numbers: Array, scale: float) -> None:
         _sound(fit(poses))
 
 
+def test_exact_but_for_a_few() -> None:
+    """Information of 10¹⁸ and more: rounding made variances negative."""
+    numbers = np.full((12, 6), 2.5)
+    numbers[4, 0], numbers[5, 0], numbers[6, 3], numbers[7, 4], numbers[9, 4] = 0.0, 1.0, 0.0, 0.0, 0.0
+    for fit in POSE_FITTERS[:-1]:
+        _sound(fit(frame(rotation_exp(numbers[:, :3]), numbers[:, 3:])))
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_strange_input(seed: int) -> None:
     """The long run of this is in ``bench/fuzz_fitting.py``."""
