@@ -180,7 +180,7 @@ def _coordinates_cost(kind: Kind, motion: Motion, take: Take, noise: Noise, used
     start = motion.starts[0]
     q = measured(kind, take, motion.axis, motion.center, start.R0, start.p0)[used]
     arm = start.p0 - motion.center
-    square = float(arm @ arm - (arm @ motion.axis) ** 2) + motion.pitch**2
+    square = max(float(arm @ arm - (arm @ motion.axis) ** 2), 0.0) + motion.pitch * motion.pitch
     cost = 0.0
     if kind.turns:
         deviation = 1.0 / np.sqrt(1.0 / noise.orientation**2 + square / noise.position**2)

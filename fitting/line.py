@@ -103,7 +103,8 @@ def line_through(takes: list[Array], used: list[Mask], noise: float | None) -> L
     shown = max(math.sqrt(square / freedoms), floor)
     sigma = noise or shown
     moment = max(float(values[2]) - count * sigma**2, 0.0)
-    coordinates, span, covariance = _outcome(takes, used, means, frame, shown, moment)
+    # Without a moment there is no fit, whatever its covariance.
+    coordinates, span, covariance = _outcome(takes, used, means, frame, shown, moment or 1.0)
     covariance *= sigma**2
     if moment <= 0.0 or span < _THINNEST * sigma or math.sqrt(covariance[0, 0] + covariance[1, 1]) > _STEEPEST:
         return FitFailure(
