@@ -11,7 +11,7 @@ from fitting.ransac import ROUNDING
 from fitting.result import Mask
 from fitting.se3 import Array
 from fitting.spectrum import BLOCKS
-from fitting.spectrum_kernels import spread_by
+from fitting.spectrum_kernels import in_blocks, spread_by
 
 
 @compiled
@@ -37,7 +37,7 @@ def circle_outcome(
     sums, information, shown, square, count = _scores(parameters, points, used, floor)
     sigma = noise if noise > 0.0 else shown
     inverse = inverted(information[0] + information[1], 1e-12)
-    both = np.full(2, float(count))
+    both = in_blocks(used, len(sums), 2)
     spreads, _ = spread_by(
         sums, information, both, points.shape[1], inverse, pooled, cosines, spectra, members, tremors
     )

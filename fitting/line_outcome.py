@@ -10,7 +10,7 @@ from fitting.dense import completed, eigen, sandwiched
 from fitting.line_kernels import line_offsets
 from fitting.result import Mask
 from fitting.se3 import Array
-from fitting.spectrum_kernels import spread_by
+from fitting.spectrum_kernels import in_blocks, spread_by
 
 
 @compiled
@@ -67,7 +67,7 @@ def line_outcome(
     inverse = np.zeros((4, 4))
     inverse[0, 0] = inverse[1, 1] = 1.0 / moment
     inverse[2, 2] = inverse[3, 3] = 1.0 / count
-    both = np.full(2, count)
+    both = in_blocks(used, len(sums), 2)
     spreads, _ = spread_by(sums, information, both, n, inverse, pooled, cosines, spectra, members, tremors)
     inverse[2, 2] = inverse[3, 3] = 1.0 / (count * takes)
     covariance = sandwiched(inverse, spreads[0] + spreads[1])

@@ -42,7 +42,7 @@ class Scores:
     information: Array
     """(c, p, p) sums over samples of products of derivatives."""
     used: Array
-    """(c,) samples used."""
+    """(b, c) samples used."""
     samples: int
     """Samples in all."""
 

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from fitting.compiled import summed
+from fitting.compiled import compiled, summed
+from fitting.result import Mask
 from fitting.se3 import Array
 
 _LEAST = 20
@@ -13,6 +14,8 @@ _EXACT = 1e-6
 """Share of the stated noise variance below which residuals are rounding."""
 _NOTHING = -40.0
 """Logarithm of a belief, relative to the best, that changes no digit."""
+_NEAR = 4
+"""Blocks to each side within which gaps count as scattered."""
 
 
 @summed
@@ -124,6 +127,36 @@ def left_by(waves: Array, absorbed: Array, share: Array) -> Array:
     return out
 
 
+@compiled
+def in_blocks(used: Mask, blocks: int, channels: int) -> Array:
+    """Samples used (b, c) in each block of time, the same in all channels."""
+    n, out = len(used), np.zeros((blocks, channels))
+    for b in range(blocks):
+        inside = 0
+        for i in range(-((-b * n) // blocks), -((-(b + 1) * n) // blocks)):
+            inside += 1 if used[i] else 0
+        for c in range(channels):
+            out[b, c] = inside
+    return out
+
+
+@summed
+def _thinned(used: Array, samples: int) -> float:
+    """Power of slow noise, relative to that of white noise, where only some samples (b,) of each block are used.
+
+    Sums over fewer samples lose more of what is slow, whose power goes with the square of their number, than of what is
+    white; not so where a whole stretch of a take is left out, beside which nothing is lost.
+    """
+    blocks, whole, square = len(used), 0.0, 0.0
+    for b in range(blocks):
+        first, last, near = max(b - _NEAR, 0), min(b + _NEAR + 1, blocks), 0.0
+        for k in range(first, last):
+            near += used[k]
+        whole += used[b]
+        square += (near / (last - first)) ** 2
+    return square * blocks / (samples * whole) if whole > 0.0 else 1.0
+
+
 @summed
 def spread_by(  # noqa: C901
     sums: Array,
@@ -147,14 +180,17 @@ def spread_by(  # noqa: C901
     if samples < _LEAST:
         return out, slow
     waves = in_waves(sums, cosines, math.sqrt(blocks / samples))
-    share, count, quick = np.empty(channels), np.empty(channels), np.empty(channels)
+    share, count, quick, thinned = np.empty(channels), np.empty(channels), np.empty(channels), np.empty(channels)
     for c in range(channels):
-        share[c] = max(used[c], 1.0) / samples
-        # What is quicker than the blocks show: its sum of squares, and how many components that has.
-        count[c], rest = max(used[c] - blocks, 0.0), 0.0
+        total = rest = 0.0
         for k in range(blocks):
+            total += used[k, c]
             rest += sums[k, c, size + 1] - waves[k, c, size] ** 2
-        quick[c] = count[c] * max(rest, 0.0) / max(used[c] - blocks * share[c], 1.0)
+        share[c] = max(total, 1.0) / samples
+        thinned[c] = _thinned(used[:, c], samples)
+        # What is quicker than the blocks show: its sum of squares, and how many components that has.
+        count[c] = max(total - blocks, 0.0)
+        quick[c] = count[c] * max(rest, 0.0) / max(total - blocks * share[c], 1.0)
     left = left_by(waves, absorbed, share)
     power, shares = np.zeros((blocks, groups)), np.zeros((blocks, groups))
     quick_power, quick_count = np.zeros(groups), np.zeros(groups)
@@ -176,7 +212,7 @@ def spread_by(  # noqa: C901
             for j in range(size):
                 out[c, i, j] *= fast
         for k in range(blocks):
-            slow[k, c] = found[k, g] - fast
+            slow[k, c] = (found[k, g] - fast) / thinned[c]
             for i in range(size):
                 weight = slow[k, c] * waves[k, c, i]
                 for j in range(size):

@@ -11,6 +11,7 @@ from fitting.motion_kernels import linearised
 from fitting.result import Mask
 from fitting.se3 import Array, cross
 from fitting.spectrum import Scores, blocks_of, spread_and_power
+from fitting.spectrum_kernels import in_blocks
 
 _POOLED = np.delete(np.eye(6), 4, axis=0)
 _POOLED[3, 4] = 1.0
@@ -204,5 +205,5 @@ def _linear(kind: Kind, solution: Solution, k: int, take: Take, wp: Array, wo: A
         information,
     )
     information += np.tril(information, -1).transpose(0, 2, 1)
-    used = np.repeat([np.count_nonzero(wp), np.count_nonzero(wo)], 3).astype(float)
+    used = np.concatenate([in_blocks(weights > 0.0, len(blocks), 3) for weights in (wp, wo)], axis=1)
     return Scores(blocks, information, used, len(take))

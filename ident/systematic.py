@@ -15,10 +15,12 @@ Each is taken through the very least squares that made the axis (``fitting.uncer
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from fitting.result import Mask
 from fitting.se3 import Array
 from fitting.spectrum import edges, in_cosines
 from ident.joints.evidence import Evidence
@@ -37,8 +39,12 @@ PACE = 75.0
 """Samples per half wave of the quickest play: 0.6 s at 120 Hz, since hands play below 1 Hz."""
 MOSTLY = 0.85
 """Share of a take from which on the grip counts as firm: the rest are accidents, not a turn."""
-BORDER = 0.08
+BORDER = 0.12
 """Share of a take within which a turn that has begun dies away into the firm part."""
+GAP = 1.0 / 16.0
+"""Share of a take up to which samples that do not count are an accident: no grip turns and is back so soon."""
+UNSEEN = 1.5
+"""Turn, in standard deviations of the orientations, that passes for their noise."""
 Node = TypeVar("Node")
 
 
@@ -56,8 +62,9 @@ def widened(node: Node, takes: Sequence[Array], declared: QualityLimits, tip: Ar
     covariance = evidence.covariance + _distorted(blocks, 1e-3 * declared.distortion_mm)
     if tip is not None:
         covariance += _misplaced(blocks, tip, 1e-3 * declared.seat_mm)
+    unseen = math.hypot(math.radians(declared.unseen_turn_deg), UNSEEN * evidence.fit.orientation_noise)
     for one in blocks:
-        covariance += _played(one, declared) + _turning(one, math.radians(declared.unseen_turn_deg))
+        covariance += _played(one, declared) + _turning(one, unseen)
     return node.with_evidence(
         covariance=covariance,
         axis_std=float(np.sqrt(covariance[0, 0] + covariance[1, 1])),
@@ -130,7 +137,7 @@ def _played(one: _Blocks, declared: QualityLimits) -> Array:
 
 def _turning(one: _Blocks, turn: float) -> Array:
     """Covariance (4, 4) from grips that had begun to turn (rad) where the part of a take ends that held."""
-    held = np.any(one.gain[:, 1] != 0.0, axis=1)
+    held = _without_gaps(np.any(one.gain[:, 1] != 0.0, axis=1))
     result = np.zeros((4, 4))
     if held.mean() > MOSTLY:
         return result
@@ -142,3 +149,11 @@ def _turning(one: _Blocks, turn: float) -> Array:
         error = turn * (one.radii * share) @ one.gain[:, 1]
         result += np.outer(error, error)
     return result
+
+
+def _without_gaps(held: Mask) -> Mask:
+    """What held (b,), short gaps within it closed."""
+    whole = held.copy()
+    for first, last in pairwise(np.flatnonzero(held[1:] != held[:-1]) + 1):
+        whole[first:last] |= last - first <= GAP * len(held)
+    return whole
