@@ -38,7 +38,7 @@ def circle_outcome(
     sigma = noise if noise > 0.0 else shown
     inverse = inverted(information[0] + information[1], 1e-12)
     both = in_blocks(used, len(sums), 2)
-    spreads, _ = spread_by(
+    spreads, _, _ = spread_by(
         sums, information, both, points.shape[1], inverse, pooled, cosines, spectra, members, tremors
     )
     spreading = spreads[0] + spreads[1]

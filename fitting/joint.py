@@ -36,7 +36,7 @@ _FEW = 0.05
 """Strayed samples, for each good one, below which they are not worth asking."""
 _ROUNDS = 4
 """How often who strayed is asked, at most."""
-_PLAY_M, _PLAY_RAD = 1.5e-4, math.radians(0.1)
+PLAY_M, PLAY_RAD = 1.5e-4, math.radians(0.1)
 """Standard deviations of the slow play of a usual hand."""
 _UNSTEADY = 1.5
 """How many times that the orientation plays where the grip turned in the hand."""
@@ -148,8 +148,8 @@ def _played(kind: Kind, parts: list[Part], times: Times) -> Times:
     made_up = []
     for part, (position, orientation) in zip(parts, times, strict=True):
         if not part.firm and (kind == ROTARY or (kind == CYLINDRICAL and position > _SLOW)):
-            each, turn = len(part.take) / _PLAYS, _PLAY_RAD * (_UNSTEADY if kind == ROTARY else 1.0)
-            position = max(position, 1.0 + each * (_PLAY_M / part.noise.position) ** 2)
+            each, turn = len(part.take) / _PLAYS, PLAY_RAD * (_UNSTEADY if kind == ROTARY else 1.0)
+            position = max(position, 1.0 + each * (PLAY_M / part.noise.position) ** 2)
             orientation = max(orientation, 1.0 + each * (turn / part.noise.orientation) ** 2)
         made_up.append((position, orientation))
     return made_up

@@ -68,7 +68,7 @@ def line_outcome(
     inverse[0, 0] = inverse[1, 1] = 1.0 / moment
     inverse[2, 2] = inverse[3, 3] = 1.0 / count
     both = in_blocks(used, len(sums), 2)
-    spreads, _ = spread_by(sums, information, both, n, inverse, pooled, cosines, spectra, members, tremors)
+    spreads, _, _ = spread_by(sums, information, both, n, inverse, pooled, cosines, spectra, members, tremors)
     inverse[2, 2] = inverse[3, 3] = 1.0 / (count * takes)
     covariance = sandwiched(inverse, spreads[0] + spreads[1])
     coordinates = offsets[2].copy()

@@ -81,9 +81,9 @@ def fit_rotary(
     if len(takes) == 1:
         alone = found[0]
         if alone.joint is not None:
-            return _described(alone.joint, alone.grip, (len(alone.parts),))
+            return _described(_placed(alone.joint), alone.grip, (len(alone.parts),))
         joint = fit_joint(ROTARY, alone.motion, list(alone.parts), noise, settled=True)
-        strayed = _described(joint, "loose", (1,)) if joint.parts[0].strayed.any() else None
+        strayed = _described(_placed(joint), "loose", (1,)) if joint.parts[0].strayed.any() else None
         return strayed or _from_circle(alone, joint, checked[0])
     best = min(found, key=lambda one: one.uncertainty)
     # A take that shows nothing by itself does not spoil the others.
@@ -94,7 +94,7 @@ def fit_rotary(
     ]
     motion = Motion(best.motion.axis, best.motion.center, tuple(start for grips in pieces for start, _ in grips))
     joint = fit_joint(ROTARY, motion, [part for grips in pieces for _, part in grips], noise)
-    return _described(joint, _together([one.grip for one in found]), [len(grips) for grips in pieces])
+    return _described(_placed(joint), _together([one.grip for one in found]), [len(grips) for grips in pieces])
 
 
 def rotary_of(free: Joint, noise: float | None) -> RotaryFit | FitFailure:
@@ -103,6 +103,13 @@ def rotary_of(free: Joint, noise: float | None) -> RotaryFit | FitFailure:
     joint = fit_joint(ROTARY, replace(free.motion, starts=starts), list(free.parts), noise)
     whole = all(np.array_equal(part.positions, part.orientations) for part in joint.parts)
     return _described(joint, "rigid" if whole else "partly", [1] * len(joint.parts))
+
+
+def _placed(joint: Joint) -> Joint:
+    """The joint, its place not misled by the sway of a hand; imported here, since it needs compiled loops."""
+    from fitting.swayed import placed
+
+    return placed(joint)
 
 
 def _toward(one: Gripped, best: Gripped) -> list[Start]:

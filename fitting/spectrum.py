@@ -58,10 +58,10 @@ def edges(samples: int) -> NDArray[np.int64]:
     return -((-np.arange(blocks) * samples) // blocks)
 
 
-def spread_and_power(scores: Scores, absorbed: Array, pooled: Array) -> tuple[Array, Array]:
+def spread_and_power(scores: Scores, absorbed: Array, pooled: Array) -> tuple[Array, Array, Array]:
     """Covariance (c, p, p) that noise gives to the sum of scores, by channels.
 
-    And the power (b, c) of the slow noise that it contains, at each frequency and in each channel.
+    And the power (b, c) of the slow noise that it contains, at each frequency, and (c,) of the rest.
     absorbed: (p, p) inverse information of the fit; pooled: (g, c) of ones where channels of a group have one
     spectrum, else zero.
     """

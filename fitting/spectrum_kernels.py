@@ -169,16 +169,16 @@ def spread_by(  # noqa: C901
     spectra: Array,
     members: Array,
     tremors: Array,
-) -> tuple[Array, Array]:
-    """Covariance (c, p, p) of the sum of scores, and the power (k, c) of the slow noise in it.
+) -> tuple[Array, Array, Array]:
+    """Covariance (c, p, p) of the sum of scores, and the power (k, c) of the slow noise and (c,) of the rest in it.
 
     sums … samples: as in ``Scores``; the last four: of ``spectrum.family_of``.
     """
     blocks, channels, size = sums.shape[0], sums.shape[1], sums.shape[2] - 2
     groups = len(pooled)
-    slow, out = np.zeros((blocks, channels)), information.copy()
+    slow, level, out = np.zeros((blocks, channels)), np.ones(channels), information.copy()
     if samples < _LEAST:
-        return out, slow
+        return out, slow, level
     waves = in_waves(sums, cosines, math.sqrt(blocks / samples))
     share, count, quick, thinned = np.empty(channels), np.empty(channels), np.empty(channels), np.empty(channels)
     for c in range(channels):
@@ -207,7 +207,7 @@ def spread_by(  # noqa: C901
         g = 0
         while pooled[g, c] == 0.0:
             g += 1
-        fast = found[blocks - 1, g]
+        level[c] = fast = found[blocks - 1, g]
         for i in range(size):
             for j in range(size):
                 out[c, i, j] *= fast
@@ -217,4 +217,4 @@ def spread_by(  # noqa: C901
                 weight = slow[k, c] * waves[k, c, i]
                 for j in range(size):
                     out[c, i, j] += weight * waves[k, c, j]
-    return out, slow
+    return out, slow, level

@@ -1,5 +1,6 @@
 """Covariance of a joint fitted to whole poses, under noise as slow as its takes show it."""
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from fitting.motion import FARTHEST, Kind, Solution, Take
 from fitting.motion_kernels import linearised
 from fitting.result import Mask
 from fitting.se3 import Array, cross
-from fitting.spectrum import Scores, blocks_of, spread_and_power
+from fitting.spectrum import Scores, blocks_of, in_cosines, spread_and_power
 from fitting.spectrum_kernels import in_blocks
 
 _POOLED = np.delete(np.eye(6), 4, axis=0)
@@ -38,8 +39,22 @@ class Response:
     (``spectrum.edges``), by channels; zero where nothing was used."""
     slow: Array
     """(b, 5): power of slow noise, at 0 … b − 1 half waves in the take, that the covariance contains already."""
+    quick: Array
+    """(5,): variance of a sample's other noise that it contains."""
+    used: Array
+    """(b, 5): samples used."""
     samples: int
     """Samples of the take, or those of the grip."""
+
+    @property
+    def shown(self) -> tuple[Array, Array]:
+        """Covariances (4, 4) of tilt and shift from the slow noise and from the other."""
+        waves = np.tensordot(in_cosines(len(self.gain)), self.gain, 1) * math.sqrt(len(self.gain) / self.samples)
+        each = self.quick / np.maximum(self.used, 1.0)
+        return (
+            np.einsum("kc,kcp,kcq->pq", self.slow, waves, waves),
+            np.einsum("bc,bcp,bcq->pq", each, self.gain, self.gain),
+        )
 
 
 @dataclass(frozen=True)
@@ -67,7 +82,7 @@ def uncertainty(
     """
     shared, own = kind.shared, kind.own
     size = len(shared)
-    pieces = [_linear(kind, solution, k, take, wp[k], wo[k], strayed[k]) for k, take in enumerate(takes)]
+    pieces = [linear(kind, solution, k, take, wp[k], wo[k], strayed[k]) for k, take in enumerate(takes)]
     # What is known without data: an axis is within reach, a tilt within a radian, a pitch within a metre per radian.
     prior = np.diag([FARTHEST**-2 if SHIFT <= c < PITCH else 1.0 for c in shared.tolist()])
     total = prior.copy()
@@ -92,10 +107,19 @@ def uncertainty(
     for k, (scores, own_inverse, _) in enumerate(reduced):
         absorbed = np.zeros_like(score)
         absorbed[:size, :size], absorbed[size:, size:] = inverse, own_inverse
-        found, power = spread_and_power(scores, absorbed, _POOLED)
-        units = _units(solution, k, wp[k], wo[k])
+        found, slow_power, quick_power = spread_and_power(scores, absorbed, _POOLED)
+        units = units_of(solution, k, wp[k], wo[k])
         gain = units[:, None] * (scores.sums[:, :5, :size] @ inverse[:, :4])
-        responses.append(Response(gain, power[:, :5] / np.maximum(units, _DAMPING) ** 2, len(takes[k])))
+        per_unit = np.repeat([scale[k], 1.0], [3, 2]) / np.maximum(units, _DAMPING) ** 2
+        responses.append(
+            Response(
+                gain,
+                slow_power[:, :5] * per_unit,
+                quick_power[:5] * per_unit,
+                np.minimum(scores.used[:, :5], scores.used[:, [0, 3, 0, 3, 3]]),
+                len(takes[k]),
+            )
+        )
         slow = (found[:, :size, :size] * inverse).sum(axis=(1, 2))
         white = (scores.information[:, :size, :size] * inverse).sum(axis=(1, 2))
         slowness.append((_ratio(slow[:3], white[:3]), _ratio(slow[3:], white[3:])))
@@ -163,7 +187,7 @@ def _seeming(kind: Kind, solution: Solution, k: int, wp: Array, wo: Array) -> Ar
     return np.asarray(np.count_nonzero(used) * np.einsum("kl,krc,rs,lsd->cd", doubt, table, left, table))
 
 
-def _units(solution: Solution, k: int, wp: Array, wo: Array) -> Array:
+def units_of(solution: Solution, k: int, wp: Array, wo: Array) -> Array:
     """Weights (5,) per metre and radian of the channels in which errors are stated."""
     axis = solution.motion.axis
     arm = solution.motion.starts[k].p0 - solution.motion.center
@@ -177,7 +201,7 @@ def _ratio(slow: Array, white: Array) -> float:
     return max(float(slow.sum() / white.sum()), _QUICKEST) if white.sum() > 0.0 else 1.0
 
 
-def _linear(kind: Kind, solution: Solution, k: int, take: Take, wp: Array, wo: Array, strayed: Mask) -> Scores:
+def linear(kind: Kind, solution: Solution, k: int, take: Take, wp: Array, wo: Array, strayed: Mask) -> Scores:
     """The take's residuals and derivatives at the solution, summed in blocks of time."""
     motion = solution.motion
     start = motion.starts[k]
