@@ -19,8 +19,10 @@ from fitting.se3 import Array, complete_axis, cross
 from fitting.spectrum import edges
 from fitting.uncertainty import Response, linear, units_of
 
-_WAVES = (0.7, 5.6)
-"""Waves in a take, from and to, of which the play consists. What is slower is another grip."""
+_SLOWEST, _QUICKEST = 1280.0, 150.0
+"""Samples in a wave of the play, about: at 120 Hz, hands play between 0.1 and 0.8 Hz. What is slower is another grip."""
+_WAVES = np.linspace(0.0, 3.0, 91)[1:]
+"""Of the quickest, the waves that are looked at: none of them is cut off sharply, or the next would count as quiet."""
 _SLIDE_M = 9e-4
 """Standard deviation of how far a hand slides."""
 _LENGTHS, _MIDDLES = (0.12, 0.2, 0.3), np.linspace(0.15, 0.85, 29)
@@ -43,6 +45,9 @@ RADIUS, PATH = 0, 1
 class _Course:
     """Residuals in one channel by blocks of time (m), in units of the noise: of one grip, or of all in a take."""
 
+    channel: int
+    samples: int
+    """Of the whole take."""
     sums: Array
     tilted: Array
     """(m, 2) derivatives by the axis' tilt."""
@@ -60,13 +65,14 @@ class _Course:
 
     @classmethod
     def joined(cls, grips: "list[_Course]") -> "_Course":
-        return cls(**{f.name: np.concatenate([getattr(one, f.name) for one in grips]) for f in fields(cls)})
+        blocks = {f.name: np.concatenate([getattr(one, f.name) for one in grips]) for f in fields(cls)[2:]}
+        return cls(grips[0].channel, grips[0].samples, **blocks)
 
     @property
     def weight(self) -> Array:
         """(m, m) inverse of the covariance of the sums."""
         expected = self.scale * self.sway * max(1.0, _RESTLESS * self._seen / float(self.sway.max()))
-        covariance = np.diag(self.used) + _alike(self.times) * np.outer(expected, expected)
+        covariance = np.diag(self.used) + _alike(self.times, self.samples) * np.outer(expected, expected)
         return np.asarray(np.linalg.inv(covariance))
 
     @property
@@ -84,8 +90,7 @@ def placed(joint: Joint) -> Joint:
     if not long or np.trace(slow[2:, 2:]) <= _SHOWN * np.trace(quick[2:, 2:]):
         return joint
     courses = _courses(joint)
-    weights = [course.weight for _, course in courses]
-    x, doubt, operators = _solved(courses, weights)
+    x, doubt, operators = _solved(courses)
     responses = _answering(joint, courses, operators)
     covariance = _spread(joint, slow + quick, responses)
     covariance[2:, 2:] += doubt
@@ -101,17 +106,17 @@ def _whole(take: Take) -> tuple[Take, int]:
     return take, first
 
 
-def _courses(joint: Joint) -> list[tuple[int, _Course]]:
-    """Channel and residuals of each take, along the radius and along the path."""
+def _courses(joint: Joint) -> list[_Course]:
+    """Residuals of each take, along the radius and along the path."""
     solution = Solution(joint.motion, joint.residuals)
     found: dict[tuple[int, int], list[_Course]] = {}
     for k, part in enumerate(joint.parts):
-        for channel, course in _of_grip(joint, solution, k, part):
-            found.setdefault((id(_whole(part.take)[0]), channel), []).append(course)
-    return [(channel, _Course.joined(grips)) for (_, channel), grips in found.items()]
+        for course in _of_grip(joint, solution, k, part):
+            found.setdefault((id(_whole(part.take)[0]), course.channel), []).append(course)
+    return [_Course.joined(grips) for grips in found.values()]
 
 
-def _of_grip(joint: Joint, solution: Solution, k: int, part: Part) -> list[tuple[int, _Course]]:
+def _of_grip(joint: Joint, solution: Solution, k: int, part: Part) -> list[_Course]:
     wp, wo = _weights(part)
     scores = linear(ROTARY, solution, k, part.take, wp, wo, part.strayed)
     units = units_of(solution, k, wp, wo)
@@ -127,6 +132,8 @@ def _of_grip(joint: Joint, solution: Solution, k: int, part: Part) -> list[tuple
         rates = np.zeros((len(there), 2 + 2 * len(joint.parts)))
         rates[:, :2], rates[:, 2 + 2 * k : 4 + 2 * k] = sums[:, SHIFT : SHIFT + 2], sums[:, PLACE : PLACE + 2]
         course = _Course(
+            channel,
+            len(take),
             sums=sums[:, -2],
             tilted=sums[:, TILT : TILT + 2],
             rates=rates,
@@ -138,7 +145,7 @@ def _of_grip(joint: Joint, solution: Solution, k: int, part: Part) -> list[tuple
             blocks=there,
         )
         if len(there):
-            courses.append((channel, course))
+            courses.append(course)
     return courses
 
 
@@ -146,11 +153,13 @@ def _weights(part: Part) -> tuple[Array, Array]:
     return (part.positions | part.strayed) / part.noise.position**2, part.orientations / part.noise.orientation**2
 
 
-def _alike(times: Array) -> Array:
-    """Correlation (m, m) of play that consists of all of its waves alike."""
-    low, high = (2.0 * math.pi * waves for waves in _WAVES)
-    apart = times[:, None] - times
-    return np.asarray((high * np.sinc(high / math.pi * apart) - low * np.sinc(low / math.pi * apart)) / (high - low))
+def _alike(times: Array, samples: int) -> Array:
+    """Correlation (m, m) of a hand's play at times of a take of so many samples."""
+    slow = (_WAVES * _SLOWEST / _QUICKEST) ** 4
+    power = slow / (1.0 + slow) / (1.0 + _WAVES**8)
+    phase = (2.0 * math.pi * samples / _QUICKEST) * times[:, None] * _WAVES
+    waves = np.concatenate([np.cos(phase), np.sin(phase)], axis=1) * np.tile(np.sqrt(power / power.sum()), 2)
+    return np.asarray(waves @ waves.T)
 
 
 def _slides(times: Array) -> Array:
@@ -161,18 +170,18 @@ def _slides(times: Array) -> Array:
     return np.asarray(share**3 * (10.0 - 15.0 * share + 6.0 * share**2))
 
 
-def _solved(courses: list[tuple[int, _Course]], weights: list[Array]) -> tuple[Array, Array, list[Array]]:
+def _solved(courses: list[_Course]) -> tuple[Array, Array, list[Array]]:
     """Shift and places (p,), averaged over slides along the radius; what is open between these (2, 2) of the shift.
 
     And what the sums of each course do to the shift: (m, 2).
     """
-    told = [(one, weight, weight @ one.rates) for (_, one), weight in zip(courses, weights, strict=True)]
+    told = [(one, weight, weight @ one.rates) for one in courses for weight in (one.weight,)]
     information = sum((one.rates.T @ weighed for one, _, weighed in told), np.zeros((1, 1)))
     inverse = np.linalg.inv(information + np.diag(_FREE * np.maximum(np.diag(information), 1.0)))
     still = inverse @ sum((weighed.T @ one.sums for one, _, weighed in told), np.zeros(1))
     x, doubt, operators = still.copy(), np.zeros((2, 2)), [weighed @ inverse[:, :2] for *_, weighed in told]
-    for (channel, _), (radial, weight, _) in zip(courses, told, strict=True):
-        if channel != RADIUS:
+    for radial, weight, _ in told:
+        if radial.channel != RADIUS:
             continue
         slides = _slides(radial.times) * radial.scale[:, None]
         weighed = weight @ slides
@@ -206,16 +215,16 @@ def _moved(joint: Joint, x: Array) -> Motion:
     return solve(ROTARY, motion, [part.take for part in parts], wp, wo, 0, [part.strayed for part in parts]).motion
 
 
-def _answering(joint: Joint, courses: list[tuple[int, _Course]], operators: list[Array]) -> tuple[Response, ...]:
+def _answering(joint: Joint, courses: list[_Course], operators: list[Array]) -> tuple[Response, ...]:
     """Responses of the new place: to its own sums, and through the tilt that it was found with."""
     both = list(zip(courses, operators, strict=True))
-    through = sum((operator.T @ one.tilted for (_, one), operator in both), np.zeros((2, 2)))
+    through = sum((operator.T @ one.tilted for one, operator in both), np.zeros((2, 2)))
     gains = [response.gain.copy() for response in joint.responses]
     for k, gain in enumerate(gains):
         gain[:, :, 2:] = -gain[:, :, :2] @ through.T
-        for (channel, one), operator in both:
+        for one, operator in both:
             own = one.grips == k
-            gain[one.blocks[own], channel, 2:] += (one.scale[:, None] * operator)[own]
+            gain[one.blocks[own], one.channel, 2:] += (one.scale[:, None] * operator)[own]
     return tuple(replace(response, gain=gain) for response, gain in zip(joint.responses, gains, strict=True))
 
 

@@ -63,7 +63,7 @@ def test_the_axis_is_nearer_than_by_least_squares(slide: float, gain: float, mon
     plain = [_off(_fitted(poses), scene) for scene, poses in takes]
     assert np.mean([_off(*one) for one in found]) < gain * np.mean(plain)
     # Tilt and shift: four where claims are right. One take shows little of slow waves, so that they come out wide.
-    assert 0.5 < np.mean([axis_error(*one)[2] for one in found]) < 6.0
+    assert 0.4 < np.mean([axis_error(*one)[2] for one in found]) < 6.0
 
 
 def test_without_sway_least_squares_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
