@@ -23,7 +23,7 @@ from fitting.ransac import GATE
 from fitting.regrip import BLOCKS, Stretches, doubtful
 from fitting.result import FitFailure, Mask
 from fitting.se3 import Array, cross, turns_from_middle
-from fitting.segments import dense
+from fitting.segments import dense, moving
 
 _WANDERS = 8.0
 """Slow variance over what the fast noise explains, above which the grip may have turned."""
@@ -69,6 +69,8 @@ _STRETCH = 0.8
 """Share of the samples around one that are left out with it in a stretch: gross outliers are scattered."""
 _WORTH = 3.0
 """How many times better orientations of a grip that turned must show an axis than such positions do alone."""
+_DROWNED = 3.0
+"""How many times as noisy positions may be about an axis of poses as most of them are about their own circle."""
 _LITTLE = 0.3
 """Share of orientations below which a part is not worth calling rigid."""
 
@@ -157,10 +159,15 @@ def _outruns(joint: Joint, take: Take) -> bool:
 
 
 def _only_noise(circle: CircleFit, take: Take) -> bool:
-    """Whether positions hold nothing but noise about their circle, all of them: part of slow play is quiet as well."""
-    gone = take.moving & ~circle.inliers
-    stretches = gone & dense(gone, take.moving, share=_STRETCH)
-    return bool(circle.correlation < _WHITE and stretches.sum() < _LEFT_OUT * take.moving.sum())
+    """Whether positions hold nothing but noise about their circle, all of them: part of slow play is quiet as well.
+
+    Not those that rest while the gripper turns: a circle leaves them out.
+    """
+    if circle.correlation >= _WHITE:
+        return False
+    travels = take.moving & moving(np.ascontiguousarray(take.p.T))
+    gone = travels & ~circle.inliers
+    return bool((gone & dense(gone, travels, share=_STRETCH)).sum() < _LEFT_OUT * travels.sum())
 
 
 def _known_by_places(circle: CircleFit, joint: Joint, take: Take) -> bool:
@@ -245,6 +252,9 @@ def _tried(
     if _runs_ahead(joint):
         return None
     if isinstance(circle, CircleFit):
+        if joint.noise.position > _DROWNED * circle.noise and circle.inliers.sum() > 0.5 * allowed.sum():
+            # Outliers by the dozen passed for noise, so that orientations that turned on need not object.
+            return None
         # Positions that stray together, or that hardly bend, mislead the circle; poses that explain them about as well
         # are not to blame.
         most = _APART if not whole or _only_noise(circle, take) else _FAR

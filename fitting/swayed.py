@@ -20,7 +20,7 @@ from fitting.spectrum import edges
 from fitting.uncertainty import Response, linear, units_of
 
 _SLOWEST, _QUICKEST = 1280.0, 150.0
-"""Samples in a wave of the play, about: at 120 Hz, hands play between 0.1 and 0.8 Hz. What is slower is another grip."""
+"""Samples in a wave of the play, about: at 120 Hz 0.1 to 0.8 Hz. What is slower is another grip."""
 _WAVES = np.linspace(0.0, 3.0, 91)[1:]
 """Of the quickest, the waves that are looked at: none of them is cut off sharply, or the next would count as quiet."""
 _SLIDE_M = 9e-4
