@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fitting.result import FitFailure
 from fitting.se3 import Array
 
 LARGEST_EXTENT = 15.0
 """Metres. No door is larger: coordinates beyond it are almost surely millimetres."""
+_ANYWHERE = 1e12
+"""Metres beyond which it does not matter how far."""
 
 _ROTATION_TOLERANCE = 1e-3
 """How far RᵀR may be from the identity: far above rounding in a float32 stream, far below any real mistake."""
@@ -76,10 +78,12 @@ def too_few(count: int, needed: int, what: str) -> FitFailure:
 
 def too_large(points: Array) -> FitFailure | None:
     """Say that most points (n, 3) span more metres than any object, which means wrong units."""
-    if np.ptp(points, axis=0).max() <= LARGEST_EXTENT:
+    # The difference of the largest numbers is none.
+    within = np.clip(points, -_ANYWHERE, _ANYWHERE)
+    if np.ptp(within, axis=0).max() <= LARGEST_EXTENT:
         return None
     # Single wild samples are outliers, not units.
-    low, high = np.quantile(points, [0.2, 0.8], axis=0)
+    low, high = np.quantile(within, [0.2, 0.8], axis=0)
     extent = float((high - low).max())
     if extent <= LARGEST_EXTENT:
         return None
@@ -118,10 +122,16 @@ def _is_several(data: Any, shape: tuple[int, ...]) -> bool:
     return len(data) == 0 or np.ndim(data[0]) == len(shape) + 1
 
 
-def _as_array(take: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
-    array = np.asarray(take)
+def real(data: ArrayLike, name: str) -> NDArray[Any]:
+    """Check that these are real numbers."""
+    array = np.asarray(data)
     if array.dtype.kind not in "fiu":
         raise ValueError(f"{name} has the type {array.dtype}: real numbers are needed.")
+    return array
+
+
+def _as_array(take: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
+    array = real(take, name)
     if array.ndim != len(shape) + 1 or array.shape[1:] != shape:
         raise ValueError(f"{name} has the shape {array.shape}: (n, {_words(shape)}) is needed.")
     # Read-only arrays would make numba compile everything once more.

@@ -8,6 +8,8 @@ from fitting.compiled import compiled, summed
 from fitting.se3 import Array
 
 _LEAST_PIVOT = 1e-7
+_NOTHING = 1e-100
+"""Information that says nothing, in any unit; the square of its inverse would overflow."""
 _EIGHTH = math.tan(math.pi / 8.0)
 
 
@@ -50,7 +52,7 @@ def factor(matrix: Array, damping: float) -> tuple[Array, Array]:
     n = matrix.shape[0]
     scale = np.empty(n)
     for i in range(n):
-        scale[i] = 1.0 / math.sqrt(matrix[i, i]) if matrix[i, i] > 0.0 else 0.0
+        scale[i] = 1.0 / math.sqrt(matrix[i, i]) if matrix[i, i] > _NOTHING else 0.0
     lower = np.zeros((n, n))
     for i in range(n):
         for j in range(i + 1):

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fitting.checks import real
 from fitting.result import Fit, FitFailure
 from fitting.se3 import Array
 
@@ -52,7 +53,7 @@ class Online(Generic[Result]):
 
     def feed(self, samples: ArrayLike) -> None:
         """Add one sample, a point (3,) or a pose (4, 4), or several of them (n, …). Samples not finite are left out."""
-        array = np.asarray(samples, dtype=float)
+        array = real(samples, "samples").astype(float)
         single = array.shape in ((3,), (4, 4))
         for sample in array[None] if single else array:
             if not np.isfinite(sample).all():

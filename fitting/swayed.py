@@ -35,8 +35,8 @@ _SHOWN = 2.0
 """Slow noise over the other, in the variance of the place, from which on a hand swayed."""
 _RESTLESS = 0.6
 """Share of what a hand was seen to sway that is believed, where it is more than the usual."""
-_LEAST = 256
-"""Samples of a take below which nothing can be said about slow waves."""
+_LEAST = 600
+"""Samples of a take below which it is too short for such waves."""
 _FREE = 1e-9
 RADIUS, PATH = 0, 1
 
@@ -153,10 +153,15 @@ def _weights(part: Part) -> tuple[Array, Array]:
     return (part.positions | part.strayed) / part.noise.position**2, part.orientations / part.noise.orientation**2
 
 
+def _played(waves: Array) -> Array:
+    """Share of the power at waves, in those of the quickest, that is not too slow for a hand's play."""
+    slow = (waves * (_SLOWEST / _QUICKEST)) ** 4
+    return np.asarray(slow / (1.0 + slow))
+
+
 def _alike(times: Array, samples: int) -> Array:
     """Correlation (m, m) of a hand's play at times of a take of so many samples."""
-    slow = (_WAVES * _SLOWEST / _QUICKEST) ** 4
-    power = slow / (1.0 + slow) / (1.0 + _WAVES**8)
+    power = _played(_WAVES) / (1.0 + _WAVES**8)
     phase = (2.0 * math.pi * samples / _QUICKEST) * times[:, None] * _WAVES
     waves = np.concatenate([np.cos(phase), np.sin(phase)], axis=1) * np.tile(np.sqrt(power / power.sum()), 2)
     return np.asarray(waves @ waves.T)
@@ -225,7 +230,17 @@ def _answering(joint: Joint, courses: list[_Course], operators: list[Array]) -> 
         for one, operator in both:
             own = one.grips == k
             gain[one.blocks[own], one.channel, 2:] += (one.scale[:, None] * operator)[own]
-    return tuple(replace(response, gain=gain) for response, gain in zip(joint.responses, gains, strict=True))
+    return tuple(
+        replace(response, gain=gain, slow=_not_slower(response))
+        for response, gain in zip(joint.responses, gains, strict=True)
+    )
+
+
+def _not_slower(response: Response) -> Array:
+    """The slow power (b, 5) along radius and path, without what would be slower than a hand plays."""
+    slow = response.slow.copy()
+    slow[:, : PATH + 1] *= _played(np.arange(len(slow)) * 0.5 * _QUICKEST / response.samples)[:, None]
+    return slow
 
 
 def _spread(joint: Joint, before: Array, responses: tuple[Response, ...]) -> Array:

@@ -241,3 +241,27 @@ def test_a_place_that_the_tracker_repeats_counts_once(share: float) -> None:
             assert found.covariance == pytest.approx(rest.covariance, rel=1e-9)
             assert len(found.inliers) == 1000
             assert found.inliers[held].all() == found.inliers[first]
+
+
+@pytest.mark.parametrize("fitter", [*POINT_FITTERS, *POSE_FITTERS])
+def test_the_largest_numbers_of_both_signs_are_too_large(fitter: Fitter) -> None:
+    poses = joint_poses(1, turn=1.0, n=60).poses
+    poses[3, 0, 3], poses[7, 0, 3] = 1e308, -1e308
+    result = fitter(poses[:, :3, 3] if fitter in POINT_FITTERS else poses)
+    assert not result
+    assert "10⁶" in result.reason
+
+
+def test_a_movement_far_below_any_noise_says_nothing_loudly() -> None:
+    for scale in (1e-90, 1e-150, 1e-200, 1e-300):
+        for turn in (0.0, 1.0):
+            poses = joint_poses(2, turn=turn, slide=0.1, n=40).poses
+            poses[:, :3, 3] *= scale
+            for fitter in POSE_FITTERS:
+                _sound(fitter(poses))
+
+
+def test_a_live_fit_wants_real_numbers() -> None:
+    live = fitting.Online(fitting.fit_line)
+    with pytest.raises(ValueError, match="real numbers"):
+        live.feed(np.ones((4, 3)) * 1j)
