@@ -37,9 +37,11 @@ CREST_M = 1.0
 """Metres from crest to crest of the distortion: about the distance in which other cameras take over."""
 PACE = 75.0
 """Samples per half wave of the quickest play: 0.6 s at 120 Hz, since hands play below 1 Hz."""
+REACH = 640.0
+"""Samples per half wave of the slowest: a hand in a groove goes to and fro within ten seconds."""
 MOSTLY = 0.85
 """Share of a take from which on the grip counts as firm: the rest are accidents, not a turn."""
-BORDER = 0.12
+BORDER = 0.1
 """Share of a take within which a turn that has begun dies away into the firm part."""
 GAP = 1.0 / 16.0
 """Share of a take up to which samples that do not count are an accident: no grip turns and is back so soon."""
@@ -62,7 +64,7 @@ def widened(node: Node, takes: Sequence[Array], declared: QualityLimits, tip: Ar
     covariance = evidence.covariance + _distorted(blocks, 1e-3 * declared.distortion_mm)
     if tip is not None:
         covariance += _misplaced(blocks, tip, 1e-3 * declared.seat_mm)
-    unseen = math.hypot(math.radians(declared.unseen_turn_deg), UNSEEN * evidence.fit.orientation_noise)
+    unseen = max(math.radians(declared.unseen_turn_deg), UNSEEN * evidence.fit.orientation_noise)
     for one in blocks:
         covariance += _played(one, declared) + _turning(one, unseen)
     return node.with_evidence(
@@ -129,8 +131,13 @@ def _played(one: _Blocks, declared: QualityLimits) -> Array:
     ahead = math.hypot(place, float(np.median(one.radii)) * turn)
     blocks = len(one.gain)
     quickest = max(one.samples / PACE, 1.0)
-    shape = one.samples / quickest / (1.0 + (np.arange(blocks) / quickest) ** 4)
-    missing = np.maximum(np.outer(shape, np.square([place, ahead, creep, turn, turn])) - one.slow, 0.0)
+    half_waves = np.arange(blocks)
+    shape = one.samples / quickest / (1.0 + (half_waves / quickest) ** 4)
+    expected = np.outer(shape, np.square([place, ahead, creep, turn, turn]))
+    # Across the bar, what is slower is another seat.
+    sways = (half_waves * REACH / one.samples) ** 4
+    expected[:, :2] *= (sways / (1.0 + sways))[:, None]
+    missing = np.maximum(expected - one.slow, 0.0)
     waves = np.tensordot(in_cosines(blocks), one.gain, 1) * math.sqrt(blocks / one.samples)
     return np.asarray(np.einsum("kc,kcp,kcq->pq", missing, waves, waves))
 
