@@ -158,3 +158,19 @@ def test_a_sway_about_the_joints_axis_is_told_though_no_orientation_leaves_it(ou
         fit = fitting.fit_rotary(_turned_about(scene, sway))
         assert fit, fit
         assert fit.grip != "rigid"
+
+
+@pytest.mark.parametrize("seed", [62, 110, 556, 671, 932, 938, 1110])
+def test_a_grip_that_turned_about_the_joints_axis_in_a_sixth_of_the_take_let_go(seed: int) -> None:
+    """On 5 cm, by steps or slowly to and fro: a wide gate takes such poses for those of another radius."""
+    rng = np.random.default_rng(seed)
+    turn, n = float(rng.choice([1.2, 2.1, 3.5, 6.1])), 800
+    scene = joint_poses(seed, turn=turn, radius=0.05, n=n, orientation_noise=5e-4, position_noise=8e-4)
+    if seed % 2:
+        course = sum(np.clip((np.linspace(0.0, 1.0, n) - at) / 0.03, 0.0, 1.0) for at in rng.uniform(0.1, 0.9, 3))
+    else:
+        course = np.convolve(np.cumsum(rng.normal(size=n)), np.ones(51) / 51.0, "same")
+    fit = fitting.fit_rotary(_turned_about(scene, np.radians(15.0) * course / np.ptp(course)))
+    assert fit, fit
+    assert fit.grip != "rigid"
+    assert axis_error(fit, scene)[1] < 0.002
