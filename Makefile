@@ -62,4 +62,6 @@ endef
 .venv/ready-for-bench: pyproject.toml constraints.txt | .venv/python
 	@echo "Installing ident and the peers that it is measured against into .venv (once) ..."
 	$(PIP) install --constraint constraints.txt --editable '.[bench]'
+	@$(PIP) install --constraint constraints.txt --editable '.[open3d]' && $(BIN)/python -c "import open3d" 2>/dev/null || \
+	  echo "Open3D is not to be had here (it needs libusb-1.0 as well): the benchmarks go on without it."
 	@touch $@ .venv/ready .venv/ready-for-tests

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ def circle_peers() -> dict[str, Peer]:
         "scikit-learn RANSACRegressor, plane then circle": _sklearn,
         "scikit-learn RANSACRegressor, 3-D circle, 100 trials": partial(_sklearn_circle, stop=1.0),
         "scikit-learn RANSACRegressor, 3-D circle, stops early": _sklearn_circle,
+        "pyransac3d Circle, with a refit": _pyransac,
+        **({"Open3D segment_plane, then a circle in it": _open3d} if _importable("open3d") else {}),
         "least squares: PCA + Kåsa": _plain,
     }
 
@@ -57,6 +60,14 @@ def _source(points: Array, seed: int) -> Axis:
 def _plain(points: Array, seed: int) -> Axis:
     fit = source.fit_circle(points, np.random.default_rng(seed), robust=False)
     return fit.point, fit.direction
+
+
+def _importable(name: str) -> bool:
+    try:
+        import_module(name)
+    except ImportError:
+        return False
+    return True
 
 
 class Circle3D:
@@ -148,6 +159,32 @@ def _sklearn_circle(points: Array, seed: int, stop: float = 0.99) -> Axis:
             circle = ransac.fit(points, np.zeros(len(points))).estimator_.circle_
     except ValueError:
         return None
+    return (circle.center, circle.axis) if circle else None
+
+
+def _pyransac(points: Array, seed: int) -> Axis:
+    import random
+
+    import pyransac3d
+
+    random.seed(seed)
+    # Three of a thousand points in one row or column of its own frame divide by zero there.
+    with np.errstate(all="ignore"):
+        *_, inliers = pyransac3d.Circle().fit(points, thresh=THRESHOLD, maxIteration=200)
+    return _refitted(points[inliers])
+
+
+def _open3d(points: Array, seed: int) -> Axis:
+    import open3d
+
+    open3d.utility.random.seed(seed)
+    cloud = open3d.geometry.PointCloud(open3d.utility.Vector3dVector(points))
+    _, inliers = cloud.segment_plane(THRESHOLD, 3, 200)
+    return _refitted(points[inliers])
+
+
+def _refitted(points: Array) -> Axis:
+    circle = Circle3D.from_estimate(points) if len(points) > 2 else None
     return (circle.center, circle.axis) if circle else None
 
 

@@ -12,6 +12,9 @@ from fitting.se3 import Array
 
 Result = TypeVar("Result", bound=Fit)
 
+_POINTS, _POSES = 1024, 128
+"""Samples kept of points, and of poses."""
+
 
 class Online(Generic[Result]):
     """A live fit on an evenly thinned copy of the take.
@@ -20,17 +23,18 @@ class Online(Generic[Result]):
     the whole take evenly with between half of ``capacity`` and ``capacity`` samples, and the stated uncertainty is
     honest for what it holds (the final fit on the whole take is better by up to the root of k).
 
-    fitter: any of the fitters of this package; capacity: samples kept; noise: as for the fitter.
+    fitter: any of the fitters of this package; capacity: samples kept, None: as many as a query of a few milliseconds
+    can take (points cost a twentieth of poses); noise: as for the fitter.
     """
 
     def __init__(
         self,
         fitter: Callable[..., Result | FitFailure],
-        capacity: int = 128,
+        capacity: int | None = None,
         noise: float | None = None,
         rng: int | None = None,
     ) -> None:
-        if capacity < 16:
+        if capacity is not None and capacity < 16:
             raise ValueError(f"capacity is {capacity}: at least 16 samples are needed to follow a movement.")
         self._fitter = fitter
         self._capacity = capacity
@@ -55,11 +59,12 @@ class Online(Generic[Result]):
         """Add one sample, a point (3,) or a pose (4, 4), or several of them (n, …). Samples not finite are left out."""
         array = real(samples, "samples").astype(float)
         single = array.shape in ((3,), (4, 4))
+        capacity = self._capacity or (_POINTS if array.shape[-1:] == (3,) else _POSES)
         for sample in array[None] if single else array:
             if not np.isfinite(sample).all():
                 continue
             if self._count % self._stride == 0:
-                if len(self._kept) == self._capacity:
+                if len(self._kept) == capacity:
                     self._kept = self._kept[::2]
                     self._stride *= 2
                 if self._count % self._stride == 0:
