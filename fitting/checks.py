@@ -15,6 +15,9 @@ LARGEST_EXTENT = 15.0
 _ANYWHERE = 1e12
 """Metres beyond which it does not matter how far."""
 
+_FINEST, _COARSEST = 1e-12, 1e6
+"""Metres: smaller and larger standard deviations are no tracker's."""
+
 _ROTATION_TOLERANCE = 1e-3
 """How far RᵀR may be from the identity: far above rounding in a float32 stream, far below any real mistake."""
 _BOTTOM_TOLERANCE = 1e-9
@@ -103,15 +106,24 @@ def as_distance(beside: float | None) -> float | None:
 def _as_deviation(given: float | None, name: str, without: str) -> float | None:
     if given is None:
         return None
-    value = float(given)
-    if not (np.isfinite(value) and value > 0.0):
-        raise ValueError(f"{name} is {value}: give a positive standard deviation in metres, or None {without}.")
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not _FINEST <= value <= _COARSEST:
+        raise ValueError(
+            f"{name} is {given!r}: give a positive standard deviation in metres ({_FINEST:g} to {_COARSEST:g}), "
+            f"or None {without}."
+        )
     return value
 
 
 def generator(rng: np.random.Generator | int | None) -> np.random.Generator:
     """Give a random generator; None means a fixed seed, so that the same data give the same fit."""
-    return np.random.default_rng(0 if rng is None else rng)
+    try:
+        return np.random.default_rng(0 if rng is None else rng)
+    except (TypeError, ValueError):
+        raise ValueError(f"rng is {rng!r}: give a seed (a whole number from 0 on) or a NumPy generator.") from None
 
 
 def _is_several(data: Any, shape: tuple[int, ...]) -> bool:
@@ -124,7 +136,10 @@ def _is_several(data: Any, shape: tuple[int, ...]) -> bool:
 
 def real(data: ArrayLike, name: str) -> NDArray[Any]:
     """Check that these are real numbers."""
-    array = np.asarray(data)
+    try:
+        array = np.asarray(data)
+    except ValueError:
+        raise ValueError(f"{name} has rows of different lengths: an array of real numbers is needed.") from None
     if array.dtype.kind not in "fiu":
         raise ValueError(f"{name} has the type {array.dtype}: real numbers are needed.")
     return array

@@ -4,14 +4,14 @@ Parameters (10,): a point on the arc, unit tangent t, unit inward normal m, curv
 Written so, an arc that is too short to show its radius is a straight line with κ = 0 and nothing becomes singular.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fitting import checks, ransac
 from fitting.ransac import Consensus
-from fitting.result import AxisFit, FitFailure, frozen, sealed
+from fitting.result import AxisFit, FitFailure, of_samples, sealed
 from fitting.se3 import Array
 from fitting.segments import moving, without_repeats
 from fitting.spectrum import blocks_of, family_of
@@ -83,7 +83,7 @@ def fit_circle(
     fit = found if isinstance(found, FitFailure) else _described(data, found, noise)
     if places is None or isinstance(fit, FitFailure):
         return fit
-    return replace(fit, inliers=frozen(fit.inliers[places], bool), angles=frozen(fit.angles[places]))
+    return of_samples(fit, places)
 
 
 def _described(data: Array, found: Consensus, noise: float | None) -> CircleFit | FitFailure:

@@ -10,6 +10,7 @@ from fitting.agreement import Agreement, agree
 from fitting.beside import beside_axis
 from fitting.joint import Joint, Part, absent, coordinates, fit_joint, turned
 from fitting.motion import CYLINDRICAL, PRISMATIC, Kind, Start, Take
+from fitting.repeats import told_once
 from fitting.result import AxisFit, FitFailure, frozen
 from fitting.se3 import Array
 
@@ -38,6 +39,7 @@ class CylindricalFit(AxisFit):
     """Standard deviation (rad) per axis of the orientations."""
 
 
+@told_once
 def fit_cylindrical(
     poses: Any,
     noise: float | None = None,

@@ -8,6 +8,7 @@ import numpy as np
 from fitting import checks
 from fitting.noise import chi2_quantile
 from fitting.ransac import GATE
+from fitting.repeats import told_once
 from fitting.result import Fit, FitFailure, Mask, frozen
 from fitting.rigid import mean_rotation
 from fitting.se3 import Array, exp, inverse, log
@@ -41,6 +42,7 @@ class FreeFit(Fit):
         return np.asarray(self.mean @ exp(np.array(twist)))
 
 
+@told_once
 def fit_free(
     poses: Any, noise: float | None = None, rng: np.random.Generator | int | None = None
 ) -> FreeFit | FitFailure:

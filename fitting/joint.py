@@ -189,15 +189,20 @@ def _with_strayed(motion: Motion, parts: list[Part]) -> tuple[Motion, list[Part]
         rises = (arms - arm) @ motion.axis
         radius = np.linalg.norm(arm - (arm @ motion.axis) * motion.axis)
         off = np.linalg.norm(cross(motion.axis, arms), axis=1) - radius
+        place = (motion.axis, motion.center, start.R0, start.p0)
+        turned = measured(ROTARY, part.take, *place, by="position")
+        # Along the path as well it is where its orientation says.
+        ahead = turned[:, 0] - measured(ROTARY, part.take, *place)[:, 0]
+        along = np.where(part.orientations, radius * np.abs((ahead + np.pi) % (2.0 * np.pi) - np.pi), 0.0)
         gate = np.sqrt(chi2_quantile(1, GATE)) * part.noise.position
-        strayed = (np.abs(off) <= gate) & (np.abs(rises) < _FAR) & ~part.positions
+        near = along <= np.hypot(gate, np.sqrt(chi2_quantile(1, GATE)) * radius * part.noise.orientation)
+        strayed = near & (np.abs(off) <= gate) & (np.abs(rises) < _FAR) & ~part.positions
         if strayed.sum() >= _FEW * part.positions.sum():
             # What drifts along the axis and off it as well passes the gate on its way.
             strayed &= part.take.moving & dense(strayed, ~part.positions, share=_PURE)
             strayed &= ~suspects(off[None], part.positions | strayed, part.noise.position)
         if strayed.sum() < _FEW * part.positions.sum() or not circles(motion, k, part.noise):
             strayed[:] = False
-        turned = measured(ROTARY, part.take, motion.axis, motion.center, start.R0, start.p0, by="position")
         q = np.where(strayed[:, None], np.stack([turned[:, 0], rises], axis=1), start.q)
         starts.append(replace(start, q=q))
         found.append(replace(part, strayed=strayed))

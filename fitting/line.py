@@ -1,15 +1,13 @@
 """A straight line in space, robustly: what a drawer's handle follows."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fitting import checks, ransac
-from fitting.result import AxisFit, FitFailure, Mask, frozen, sealed
+from fitting.result import AxisFit, FitFailure, Mask, frozen, of_samples, sealed
 from fitting.se3 import Array
 from fitting.segments import moving, without_repeats
 from fitting.spectrum import blocks_of, family_of
@@ -71,17 +69,12 @@ def fit_line(
     fit = line_through(list(columns), [one.inliers for one in found], noise)
     if isinstance(fit, FitFailure) or all(place is None for place in places):
         return fit
-    return replace(
-        fit,
-        inliers=frozen(_repeated(fit.inliers, columns, places), bool),
-        coordinates=frozen(_repeated(fit.coordinates, columns, places)),
-    )
-
-
-def _repeated(values: Any, columns: Sequence[Array], places: Sequence[NDArray[np.int64] | None]) -> Any:
-    """Values of all samples of all takes, from those of their samples without repeats."""
-    parts = np.split(values, np.cumsum([data.shape[1] for data in columns])[:-1])
-    return np.concatenate([part if place is None else part[place] for part, place in zip(parts, places, strict=True)])
+    before = np.cumsum([0, *(data.shape[1] for data in columns[:-1])])
+    numbers = [
+        first + (np.arange(data.shape[1]) if place is None else place)
+        for first, data, place in zip(before, columns, places, strict=True)
+    ]
+    return of_samples(fit, np.concatenate(numbers))
 
 
 def line_through(takes: list[Array], used: list[Mask], noise: float | None) -> LineFit | FitFailure:

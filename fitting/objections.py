@@ -28,8 +28,9 @@ _GONE = 0.15
 """Share of a take's samples that are elsewhere in one stretch, from which on it was no turn on the spot."""
 _TRAVELS = 0.05
 """Metres from where it turned that a gripper is in most of such a stretch: bursts of a tracker drift by less."""
-_BESIDE_CHANCE = 9.5
-"""χ² with 4 components passes this once in twenty: positions then contradict a part of a take."""
+_BESIDE_CHANCE, _BEYOND_PLAY = 4.9, 200.0
+"""Positions contradict a part of a take beyond the first of these: χ² with 4 components passes it three times in ten,
+but what such a part would have gained is all that is lost. Where they play, beyond the second."""
 _HAND = math.radians(60.0)
 """A hand does not turn further on what it grips."""
 _WHITE = 4.0
@@ -55,7 +56,9 @@ def objected(circle: CircleFit | FitFailure, joint: Joint, take: Take, allowed: 
     # Positions that stray together, or that hardly bend, mislead the circle; poses that explain them about as well are
     # not to blame.
     most = _APART if not whole or _only_noise(circle, take) else _FAR
-    return _apart(joint.motion, circle) > most and not (whole and _loses(joint, circle, take, joint.inliers) < most)
+    return _apart(joint.motion, circle) > most and not (
+        whole and _loses(joint.motion, circle, take.p[joint.inliers]) < most
+    )
 
 
 def outruns(joint: Joint, take: Take) -> bool:
@@ -99,13 +102,11 @@ def known_by_places(circle: CircleFit, joint: Joint, take: Take) -> bool:
 def contradicted(circle: CircleFit, joint: Joint, take: Take) -> bool:
     """Whether positions in which is nothing but noise leave out the axis of orientations that followed in part.
 
-    A grip that turns steadily follows another axis, or another radius, as well as a firm one follows its own.
+    A grip that turns steadily follows another axis, or another radius, as well as a firm one follows its own. Positions
+    that play may be misled themselves, but not by as much as that.
     """
-    return (
-        _only_noise(circle, take)
-        and _apart(joint.motion, circle) > _BESIDE_CHANCE
-        and _loses(joint, circle, take, circle.inliers) > _BESIDE_CHANCE
-    )
+    most = _BESIDE_CHANCE if _only_noise(circle, take) else _BEYOND_PLAY
+    return _apart(joint.motion, circle) > most and _loses(joint.motion, circle, take.p[circle.inliers]) > most
 
 
 def let_go(joint: Joint, circle: CircleFit | FitFailure) -> bool:
@@ -156,17 +157,14 @@ def _apart(motion: Motion, circle: CircleFit) -> float:
     return float(apart @ np.linalg.lstsq(circle.covariance, apart, rcond=None)[0])
 
 
-def _loses(joint: Joint, circle: CircleFit, take: Take, followed: Mask) -> float:
-    """How much worse positions lie on a path about the joint's axis than on the circle (χ²).
+def _loses(motion: Motion, circle: CircleFit, points: Array) -> float:
+    """How much worse points (n, 3) lie on a path about the motion's axis than on the circle (χ²).
 
-    A circle of fewer points than followed the joint is none: noise draws some. Where it may be made of what strayed,
-    about a tip that stays on the axis for one, only those who followed are asked.
+    A circle of fewer points is none: noise draws some.
     """
-    if circle.inliers.sum() < WHOLE * (followed & _travels(take)).sum():
+    if circle.inliers.sum() < WHOLE * len(points):
         return 0.0
-    sound = circles(joint.motion, 0, joint.noise) and _only_noise(circle, take)
-    points = take.p[circle.inliers if sound else followed]
-    radii, heights = _about(points, joint.motion.axis, joint.motion.center)
+    radii, heights = _about(points, motion.axis, motion.center)
     own = _cost(radii - np.median(radii), heights - np.median(heights), circle.noise)
     radii, heights = _about(points, circle.axis, circle.center)
     return (own - _cost(radii - circle.radius, heights, circle.noise)) / max(circle.correlation, 1.0)

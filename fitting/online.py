@@ -34,8 +34,8 @@ class Online(Generic[Result]):
         noise: float | None = None,
         rng: int | None = None,
     ) -> None:
-        if capacity is not None and capacity < 16:
-            raise ValueError(f"capacity is {capacity}: at least 16 samples are needed to follow a movement.")
+        if capacity is not None and (np.asarray(capacity).dtype.kind not in "iu" or capacity < 16):
+            raise ValueError(f"capacity is {capacity!r}: at least 16 samples are needed to follow a movement.")
         self._fitter = fitter
         self._capacity = capacity
         self._noise = noise
@@ -59,6 +59,8 @@ class Online(Generic[Result]):
         """Add one sample, a point (3,) or a pose (4, 4), or several of them (n, …). Samples not finite are left out."""
         array = real(samples, "samples").astype(float)
         single = array.shape in ((3,), (4, 4))
+        if array.ndim < 1 + single:
+            raise ValueError(f"samples has the shape {array.shape}: points (n, 3) or poses (n, 4, 4) are needed.")
         capacity = self._capacity or (_POINTS if array.shape[-1:] == (3,) else _POSES)
         for sample in array[None] if single else array:
             if not np.isfinite(sample).all():

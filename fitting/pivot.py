@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from fitting import checks, ransac
 from fitting.noise import chi2_median, correlation_time
 from fitting.ransac import consensus
+from fitting.repeats import told_once
 from fitting.result import Fit, FitFailure, Mask, frozen
 from fitting.se3 import Array
 
@@ -77,6 +78,7 @@ def _poses(data: Array) -> tuple[Array, Array]:
     return rows[:, :9].reshape(-1, 3, 3), rows[:, 9:]
 
 
+@told_once
 def fit_pivot(
     poses: Any, noise: float | None = None, rng: np.random.Generator | int | None = None
 ) -> PivotFit | FitFailure:

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 from fitting.se3 import Array
 
 Mask = NDArray[np.bool_]
+Told = TypeVar("Told", bound="Fit")
+
+_PER_SAMPLE = {"inliers", "orientations", "angles", "slides", "coordinates"}
+"""Fields of fits that have one value for each sample."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,26 @@ def _positive(matrix: list[list[float]]) -> bool:
             for column in range(k + 1, len(row)):
                 other[column] -= share * row[column]
     return True
+
+
+def of_samples(fit: Told, numbers: NDArray[np.int64], used: Mask | None = None) -> Told:
+    """A fit as if its samples had been those of these numbers (n,), of which only some were ``used`` (all: None).
+
+    Numbers never fall, so that takes and grips stay one after the other.
+    """
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(fit):
+        if field.name in _PER_SAMPLE:
+            own = np.asarray(getattr(fit, field.name))[numbers]
+            values[field.name] = frozen(own & used if own.dtype == bool and used is not None else own, own.dtype.type)
+    grips: tuple[Any, ...] = getattr(fit, "responses", ())
+    if grips:
+        ends = np.searchsorted(numbers, np.cumsum([one.samples for one in grips]))
+        values["responses"] = tuple(
+            dataclasses.replace(one, samples=int(count))
+            for one, count in zip(grips, np.diff(ends, prepend=0), strict=True)
+        )
+    return dataclasses.replace(fit, **values)
 
 
 def _plain(value: Any) -> Any:

@@ -10,6 +10,7 @@ from fitting import checks
 from fitting.grip import Gripped, gripped
 from fitting.joint import Joint, absent, coordinates, fit_joint, turned, unwrapped
 from fitting.motion import ROTARY, Motion, Start, Take, measured
+from fitting.repeats import told_once
 from fitting.result import AxisFit, FitFailure, Mask, frozen
 from fitting.se3 import Array, cross
 
@@ -53,6 +54,7 @@ class RotaryFit(AxisFit):
         return self.angles
 
 
+@told_once
 def fit_rotary(
     poses: Any, noise: float | None = None, rng: np.random.Generator | int | None = None
 ) -> RotaryFit | FitFailure:

@@ -9,6 +9,7 @@ from fitting import checks
 from fitting.cylinder import direction, fitted_joint, zeroed
 from fitting.joint import Joint, fit_joint, turned
 from fitting.motion import CYLINDRICAL, SCREW, measured
+from fitting.repeats import told_once
 from fitting.result import AxisFit, FitFailure, frozen
 from fitting.se3 import Array
 from fitting.windings import nearest, wound
@@ -36,6 +37,7 @@ class ScrewFit(AxisFit):
         return self.angles
 
 
+@told_once
 def fit_screw(
     poses: Any, noise: float | None = None, rng: np.random.Generator | int | None = None
 ) -> ScrewFit | FitFailure:

@@ -1,11 +1,12 @@
 """Which joint explains the poses: candidates ranked by BIC, or "not moved enough to tell"."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fitting import checks
 from fitting.agreement import SMALLEST_TURN, Noise
@@ -25,7 +26,8 @@ from fitting.places import explained_by_places, orientations_measured
 from fitting.playing import bursts_only, doubts, only_plays, possible, staying, worth_one
 from fitting.prismatic import fit_prismatic
 from fitting.ransac import smallest_noise
-from fitting.result import Fit, FitFailure, Mask, frozen
+from fitting.repeats import without_repeats
+from fitting.result import Fit, FitFailure, Mask, of_samples
 from fitting.rigid import RigidFit, fit_rigid
 from fitting.rotary import fit_rotary, rotary_of
 from fitting.screw import screw_of
@@ -37,8 +39,6 @@ _KINDS = {"rigid": _RIGID, "prismatic": PRISMATIC, "rotary": ROTARY, "screw": SC
 _FITTERS: dict[str, Callable[..., Any]] = {"rigid": fit_rigid, "prismatic": fit_prismatic, "rotary": fit_rotary}
 _OF_CYLINDER: dict[str, Callable[..., Any]] = {"screw": screw_of, "cylindrical": cylindrical_of}
 """Fitters that begin with a cylindrical joint, which is fitted once for both."""
-_PER_SAMPLE = {"inliers", "orientations", "angles", "slides", "coordinates"}
-"""Fields of fits that have one value for each sample."""
 _SUPPORTED = 0.7
 """Share of the samples, over that of the best candidate, from which the noise of another one counts."""
 _WIDE = 5.0
@@ -119,11 +119,12 @@ def select(
     if isinstance(checked, FitFailure):
         return checked
     generator = checks.generator(rng)
+    checked, numbers = without_repeats(checked)
     moving = [_moving(Take.of(take)) for take in checked]
     checked = [take[mask] for take, mask in zip(checked, moving, strict=True)]
     takes = [Take.of(take) for take in checked]
     turns = orientations_measured(takes)
-    whole = all(mask.all() for mask in moving)
+    whole = numbers is None and all(mask.all() for mask in moving)
     fits, free = _fitted(names, checked, noise, generator, turns, (whole and known) or {})
     fits = {name: staying(name, fit, takes) for name, fit in fits.items()}
     common = _common_noise(fits, takes, noise)
@@ -141,7 +142,7 @@ def select(
         rivals = {name: doubts(name, fit, takes) for name, fit in fits.items()}
     tau = worth_one(list(found.values()))
     scores = {name: one.score(tau) for name, one in found.items()}
-    return _ranked({name: _with_rests(fit, moving) for name, fit in fits.items()}, scores, rivals)
+    return _ranked({name: _of_all(fit, moving, numbers) for name, fit in fits.items()}, scores, rivals)
 
 
 def _moving(take: Take) -> Mask:
@@ -187,19 +188,18 @@ def _fitted(
     return {name: fits[name] for name in names}, free
 
 
-def _with_rests(fit: Any, moving: list[Mask]) -> Any:
-    """A fit of the moving samples as one of all: rests are not used, and the joint stays where it was before."""
-    if isinstance(fit, FitFailure) or all(mask.all() for mask in moving):
+def _of_all(fit: Any, moving: list[Mask], numbers: NDArray[np.int64] | None) -> Any:
+    """A fit of the moving samples as one of all: rests are not used, and the joint stays where it was before.
+
+    numbers: of ``without_repeats``.
+    """
+    if isinstance(fit, FitFailure):
         return fit
-    before = np.cumsum([0, *(mask.sum() for mask in moving)])
-    held = np.concatenate([k + np.maximum(np.cumsum(mask) - 1, 0) for k, mask in zip(before, moving, strict=False)])
-    used = np.concatenate(moving)
-    values = {}
-    for field in fields(fit):
-        if field.name in _PER_SAMPLE:
-            own = np.asarray(getattr(fit, field.name))
-            values[field.name] = frozen(own[held] & used, bool) if own.dtype == bool else frozen(own[held])
-    return replace(fit, **values)
+    if not all(mask.all() for mask in moving):
+        before = np.cumsum([0, *(mask.sum() for mask in moving)])
+        held = [k + np.maximum(np.cumsum(mask) - 1, 0) for k, mask in zip(before, moving, strict=False)]
+        fit = of_samples(fit, np.concatenate(held), np.concatenate(moving))
+    return fit if numbers is None else of_samples(fit, numbers)
 
 
 def _judged(

@@ -199,7 +199,8 @@ def test_strange_input(seed: int) -> None:
 
 def test_poses_of_which_none_is_near_the_median() -> None:
     """Three places, each off along another axis: the median of each coordinate is that of the two other places."""
-    found = fitting.fit_free(frame(translation=0.3 * np.repeat(np.eye(3), 10, axis=0)))
+    places = 0.3 * np.repeat(np.eye(3), 10, axis=0) + 1e-12 * np.arange(30)[:, None]
+    found = fitting.fit_free(frame(translation=places))
     assert found == FitFailure("Only 0 of 30 poses lie on one smooth path.")
 
 
@@ -265,3 +266,29 @@ def test_a_live_fit_wants_real_numbers() -> None:
     live = fitting.Online(fitting.fit_line)
     with pytest.raises(ValueError, match="real numbers"):
         live.feed(np.ones((4, 3)) * 1j)
+
+
+@pytest.mark.parametrize("noise", [1e300, 1e-300, -1.0, float("nan"), "a", [1.0], 1j])
+def test_noise_that_is_none_is_named(noise: Any) -> None:
+    for fitter in (fitting.fit_line, fitting.fit_circle):
+        with pytest.raises(ValueError, match=r"noise is .* positive standard deviation in metres"):
+            fitter(np.eye(3), noise=noise)
+    for pose_fitter in (fitting.fit_rotary, fitting.fit_cylindrical, fitting.fit_pivot, fitting.fit_free):
+        with pytest.raises(ValueError, match="noise is"):
+            pose_fitter(np.tile(np.eye(4), (30, 1, 1)) + 0.0, noise=noise)
+
+
+@pytest.mark.parametrize("rng", ["a", 1.5, -1])
+def test_seeds_that_are_none_are_named(rng: Any) -> None:
+    points = np.random.default_rng(0).normal(size=(30, 3))
+    with pytest.raises(ValueError, match=r"rng is .*: give a seed"):
+        fitting.fit_circle(points, rng=rng)
+
+
+def test_ragged_rows_and_odd_samples_are_named() -> None:
+    with pytest.raises(ValueError, match="points has rows of different lengths"):
+        fitting.fit_line([[1.0, 2.0, 3.0], [1.0, 2.0]])
+    with pytest.raises(ValueError, match=r"samples has the shape \(\)"):
+        fitting.Online(fitting.fit_line).feed(3.0)
+    with pytest.raises(ValueError, match="capacity is 'a'"):
+        fitting.Online(fitting.fit_line, capacity="a")  # type: ignore[arg-type]

@@ -174,3 +174,35 @@ def test_a_grip_that_turned_about_the_joints_axis_in_a_sixth_of_the_take_let_go(
     assert fit, fit
     assert fit.grip != "rigid"
     assert axis_error(fit, scene)[1] < 0.002
+
+
+@pytest.mark.parametrize("radius", [0.08, 0.25])
+def test_places_that_drift_across_the_path_are_not_along_the_axis(radius: float) -> None:
+    """Where the orientation of such a sample is right, it says where on the path its place should be."""
+    for seed in range(RUNS):
+        scene = joint_poses(seed, turn=2.4, radius=radius, n=1200)
+        rng = np.random.default_rng(seed)
+        poses = scene.poses.copy()
+        for first in range(40, 1100, 180):
+            ramp = np.linspace(0.0, 1.0, 61)[1:, None]
+            direction = rng.normal(size=3)
+            poses[first : first + 60, :3, 3] += 0.04 * ramp * direction / np.linalg.norm(direction)
+        rest = np.ones(1200, dtype=bool)
+        for first in range(40, 1100, 180):
+            rest[first : first + 60] = False
+        fit, good = fitting.fit_rotary(poses), fitting.fit_rotary(scene.poses[rest])
+        assert fit, fit
+        assert good, good
+        assert fit.grip == "rigid"
+        assert fit.position_std < 1.5 * good.position_std
+        assert axis_error(fit, scene)[1] < 5.0 * good.position_std
+
+
+def test_a_grip_that_turned_with_the_joint_is_contradicted_though_its_positions_seem_slow() -> None:
+    """Two grips were told, of which one turned with the joint about its axis: 78 times what positions allow."""
+    for seed in range(RUNS):
+        scene = joint_poses(seed, turn=2.1, radius=0.05, n=1100, position_noise=3e-4, orientation_noise=2e-4, phi=0.6)
+        fit = fitting.fit_rotary(_turned_about(scene, np.radians(15.0) * scene.angles / 2.1))
+        assert fit, fit
+        assert fit.grip != "rigid"
+        assert axis_error(fit, scene)[1] < 1e-3
