@@ -59,7 +59,7 @@ class Online(Generic[Result]):
         """Add one sample, a point (3,) or a pose (4, 4), or several of them (n, …). Samples not finite are left out."""
         array = real(samples, "samples").astype(float)
         single = array.shape in ((3,), (4, 4))
-        if array.ndim < 1 + single:
+        if array.size and not single and array.shape[1:] not in ((3,), (4, 4)):
             raise ValueError(f"samples has the shape {array.shape}: points (n, 3) or poses (n, 4, 4) are needed.")
         capacity = self._capacity or (_POINTS if array.shape[-1:] == (3,) else _POSES)
         for sample in array[None] if single else array:

@@ -358,3 +358,18 @@ def test_probabilities_rank_the_candidates() -> None:
         shares = list(choice.probabilities.values())
         assert shares == sorted(shares, reverse=True)
         assert choice.kind == (next(iter(choice.probabilities)) if shares[0] >= 0.95 else None)
+
+
+@pytest.mark.parametrize("fitter", [fitting.fit_circle, fitting.fit_rotary])
+def test_samples_may_come_one_by_one(fitter: Any) -> None:
+    scene = joint_poses(6, turn=1.5, radius=0.3, n=300)
+    samples = scene.points if fitter is fitting.fit_circle else scene.poses
+    single, several = fitting.Online(fitter), fitting.Online(fitter)
+    for sample in samples:
+        single.feed(sample)
+    several.feed(samples)
+    assert single.count == several.count == 300
+    fit, same = single.fit(), several.fit()
+    assert fit, fit
+    np.testing.assert_array_equal(fit.covariance, same.covariance)
+    assert len(single.indices) == (300 if fitter is fitting.fit_circle else len(fit.inliers))
