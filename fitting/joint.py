@@ -189,11 +189,8 @@ def _with_strayed(motion: Motion, parts: list[Part]) -> tuple[Motion, list[Part]
         rises = (arms - arm) @ motion.axis
         radius = np.linalg.norm(arm - (arm @ motion.axis) * motion.axis)
         off = np.linalg.norm(cross(motion.axis, arms), axis=1) - radius
-        place = (motion.axis, motion.center, start.R0, start.p0)
-        turned = measured(ROTARY, part.take, *place, by="position")
         # Along the path as well it is where its orientation says.
-        ahead = turned[:, 0] - measured(ROTARY, part.take, *place)[:, 0]
-        along = np.where(part.orientations, radius * np.abs((ahead + np.pi) % (2.0 * np.pi) - np.pi), 0.0)
+        along = np.where(part.orientations, radius * np.abs(ahead_of_places(motion, k, part.take)), 0.0)
         gate = np.sqrt(chi2_quantile(1, GATE)) * part.noise.position
         near = along <= np.hypot(gate, np.sqrt(chi2_quantile(1, GATE)) * radius * part.noise.orientation)
         strayed = near & (np.abs(off) <= gate) & (np.abs(rises) < _FAR) & ~part.positions
@@ -203,6 +200,7 @@ def _with_strayed(motion: Motion, parts: list[Part]) -> tuple[Motion, list[Part]
             strayed &= ~suspects(off[None], part.positions | strayed, part.noise.position)
         if strayed.sum() < _FEW * part.positions.sum() or not circles(motion, k, part.noise):
             strayed[:] = False
+        turned = measured(ROTARY, part.take, motion.axis, motion.center, start.R0, start.p0, by="position")
         q = np.where(strayed[:, None], np.stack([turned[:, 0], rises], axis=1), start.q)
         starts.append(replace(start, q=q))
         found.append(replace(part, strayed=strayed))
@@ -237,6 +235,14 @@ def _rescored(kind: Kind, solution: Solution, k: int, part: Part, allowed: Mask,
 def circles(motion: Motion, k: int, noise: Noise) -> bool:
     """Whether the position of a take is far enough from the axis to say something without its orientation."""
     return bool(np.linalg.norm(cross(motion.axis, motion.starts[k].p0 - motion.center)) > _AWAY * noise.position)
+
+
+def ahead_of_places(motion: Motion, k: int, take: Take) -> Array:
+    """Radians (n,), less than half a turn, by which orientations say that a rotary joint turned further than places."""
+    start = motion.starts[k]
+    place = (motion.axis, motion.center, start.R0, start.p0)
+    ahead = measured(ROTARY, take, *place)[:, 0] - measured(ROTARY, take, *place, by="position")[:, 0]
+    return np.asarray((ahead + np.pi) % (2.0 * np.pi) - np.pi)
 
 
 def halves(kind: Kind, motion: Motion, k: int, take: Take, residuals: Array) -> Array:

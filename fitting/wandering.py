@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from fitting.agreement import Agreement
-from fitting.joint import Joint, circles
-from fitting.motion import ROTARY, measured
+from fitting.joint import Joint, ahead_of_places, circles
 from fitting.noise import correlation_time, truncated_mean
 from fitting.result import Mask
 from fitting.se3 import Array, cross
@@ -56,11 +55,8 @@ def runs_ahead(joint: Joint) -> bool:
     part, motion = joint.parts[0], joint.motion
     if not circles(motion, 0, part.noise):
         return False
-    start = motion.starts[0]
-    place = (motion.axis, motion.center, start.R0, start.p0)
-    ahead = measured(ROTARY, part.take, *place) - measured(ROTARY, part.take, *place, by="position")
-    radius = float(np.linalg.norm(cross(motion.axis, start.p0 - motion.center)))
-    turns = (ahead[:, :1] + np.pi) % (2.0 * np.pi) - np.pi
+    radius = float(np.linalg.norm(cross(motion.axis, motion.starts[0].p0 - motion.center)))
+    turns = ahead_of_places(motion, 0, part.take)[:, None]
     return wanders(turns, part.positions & part.orientations, math.hypot(PLAY, _CREEP / radius))
 
 
