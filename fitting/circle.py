@@ -74,12 +74,12 @@ def fit_circle(
 
         generator = checks.generator(rng)
         return fit_coaxial([fit_circle(take, noise, generator) for take in takes], takes)
-    data, places = without_repeats(np.ascontiguousarray(takes[0].T))
+    data, times, places = without_repeats(np.ascontiguousarray(takes[0].T))
     if data.shape[1] < _LEAST:
         return checks.too_few(data.shape[1], _LEAST, "a circle")
     from fitting.circle_kernels import circle_followed
 
-    found = ransac.follow(circle_followed, data, 3, noise, rng, _LEAST, _PARAMETERS)
+    found = ransac.follow(circle_followed, data, times, 3, noise, rng, _LEAST, _PARAMETERS)
     fit = found if isinstance(found, FitFailure) else _described(data, found, noise)
     if places is None or isinstance(fit, FitFailure):
         return fit

@@ -136,10 +136,20 @@ def search(
     return found
 
 
-def settled(data: Array, found: Found, noise: float, floor: float, allowed: Mask, least: int, freedoms: int) -> Found:
+def settled(
+    data: Array,
+    times: NDArray[np.int64],
+    found: Found,
+    noise: float,
+    floor: float,
+    allowed: Mask,
+    least: int,
+    freedoms: int,
+) -> Found:
     """Leave out bursts and strays, refit, score again, until who is in no longer changes.
 
-    allowed: samples (n,) of the movement; least: samples to keep; freedoms: of the model.
+    times: numbers (n,) of the samples in their take; allowed: those of the movement; least: samples to keep; freedoms:
+    of the model.
     """
     parameters, squares, scale, keep, used = found
     for _ in range(_TURNS):
@@ -150,7 +160,7 @@ def settled(data: Array, found: Found, noise: float, floor: float, allowed: Mask
             scale = max(math.sqrt(total / (max(ACROSS * count - freedoms, 1) * _BELOW)), floor)
         inliers = (squares <= LIMITS[0] * scale**2) & allowed
         keep = inliers & ~suspected(offsets(parameters, data), inliers, scale)
-        keep &= ~strays(data, keep, ASTRAY * scale)
+        keep &= ~strays(data, times, keep, ASTRAY * scale)
         if counted(keep) < least:
             keep = inliers
         if changes(keep, used) <= len(keep) // STEADY and extent(data, used) <= WEIGHTY * extent(data, keep):

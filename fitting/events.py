@@ -8,6 +8,7 @@ The parts of a model take the place of the functions of the same names (``fittin
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fitting.compiled import compiled
 from fitting.engine import LIMITS, THOROUGH, from_sample, offsets, refine, residuals, settled
@@ -127,6 +128,7 @@ def off_stretches(
 
 def polished(
     data: Array,
+    times: NDArray[np.int64],
     found: Found,
     good: Mask,
     scale: float,
@@ -144,11 +146,12 @@ def polished(
     counts = block_counts(good, min(parts * BLOCKS, len(good) // 2))
     anywhere = np.zeros(len(counts), dtype=np.bool_)
     _, used = off_stretches(data, found, good, counts, anywhere, scale, _DOUBT, chance)
-    return settled(data, found, noise, floor, used, least, freedoms), used
+    return settled(data, times, found, noise, floor, used, least, freedoms), used
 
 
 def likeliest_event(
     data: Array,
+    times: NDArray[np.int64],
     rivals: list[Found],
     there: Mask,
     allowed: Mask,
@@ -177,7 +180,9 @@ def likeliest_event(
             one = (paths[k], squares, fast, there, there)
             _, used = off_stretches(data, one, there, counts, sudden, fast, _EVENT, _CHANCE)
             near = used & (squares <= LIMITS[0] * fast**2)
-            found.append(settled(data, (paths[k], squares, fast, near, near), noise, floor, used, least, freedoms))
+            found.append(
+                settled(data, times, (paths[k], squares, fast, near, near), noise, floor, used, least, freedoms)
+            )
     for k in range(len(found)):
         smallest = min(smallest, found[k][2])
     costs, on = np.empty(len(found)), np.empty(len(found))
@@ -189,7 +194,7 @@ def likeliest_event(
         if costs[k] <= limit and (winner < 0 or on[k] > on[winner]):
             winner = k
     good = there & allowed
-    best, used = polished(data, found[winner], good, smallest, _FINE, _CHANCE, noise, floor, least, freedoms)
+    best, used = polished(data, times, found[winner], good, smallest, _FINE, _CHANCE, noise, floor, least, freedoms)
     away, count = offsets(best[0], data), len(sudden)
     squares = block_squares(away, best[1], good, LIMITS[0] * smallest**2, count)
     known_good, on_it = block_counts(good, count), block_counts(used, count)
@@ -204,7 +209,7 @@ def likeliest_event(
         if more and unrest(offsets(first[0], data), first[3] & allowed, first[2], SCALES) < _QUIET:
             return first, white or counted(first[3] & allowed) >= _MOST * counted(allowed), happened
         return best, white, happened
-    best, _ = polished(data, best, good, smallest, _COARSE, _EDGE, noise, floor, least, freedoms)
+    best, _ = polished(data, times, best, good, smallest, _COARSE, _EDGE, noise, floor, least, freedoms)
     # The quietest part of slow play would look white, too, without what is beside it, but that does not stand out.
     if not white and (clear or saved >= _PROVEN):
         white = quiet(offsets(best[0], data), best, allowed)
@@ -218,7 +223,16 @@ def quiet(away: Array, found: Found, allowed: Mask) -> bool:
     return counted(used) >= _MOST * counted(allowed) and unrest(away, used, found[2], SCALES) < _WHITE
 
 
-def rested(data: Array, found: Found, stuck: Mask, noise: float, floor: float, least: int, freedoms: int) -> Found:
+def rested(
+    data: Array,
+    times: NDArray[np.int64],
+    found: Found,
+    stuck: Mask,
+    noise: float,
+    floor: float,
+    least: int,
+    freedoms: int,
+) -> Found:
     """The path with those of the ``stuck`` rests that may belong to it: a hand rested there, and what jumps is another.
 
     A rest may belong to it where a path through all costs hardly more than one through the others.
@@ -236,4 +250,4 @@ def rested(data: Array, found: Found, stuck: Mask, noise: float, floor: float, l
             more = more | rest
     if changes(more, found[3]) == 0:
         return found
-    return settled(data, found, noise, floor, more, least, freedoms)
+    return settled(data, times, found, noise, floor, more, least, freedoms)

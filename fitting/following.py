@@ -26,10 +26,20 @@ _SHORTEST = 24
 """Fewer samples do not show whether residuals go in stretches."""
 
 
-def follow(data: Array, judging: Array, choosing: Array, size: int, noise: float, least: int, freedoms: int) -> Found:
+def follow(
+    data: Array,
+    times: NDArray[np.int64],
+    judging: Array,
+    choosing: Array,
+    size: int,
+    noise: float,
+    least: int,
+    freedoms: int,
+) -> Found:
     """The path that samples (3, n) in metres follow, in time order, with their bursts, strays and long pauses left out.
 
-    judging, choosing: random numbers, 0 to 1, for judges (none: all samples) and hypotheses; size: samples in each.
+    times: their numbers (n,) in the take, which may have gaps; judging, choosing: random numbers, 0 to 1, for judges
+    (none: all samples) and hypotheses; size: samples in each.
     """
     n = data.shape[1]
     floor = ROUNDING * max(largest(data), 1e-3)
@@ -37,17 +47,18 @@ def follow(data: Array, judging: Array, choosing: Array, size: int, noise: float
     judges = samples_along(way, n, judging, len(judging)) if len(judging) > 0 else np.arange(n)
     chosen = samples_along(way, n, choosing, size).reshape((-1, size))
     found = search(data, judges, chosen, noise, floor, LIMITS)
-    found = settled(data, found, noise, floor, allowed, least, freedoms)
+    found = settled(data, times, found, noise, floor, allowed, least, freedoms)
     if found[2] == 0.0 or n < _SHORTEST:
         return found
     restless = unrest(offsets(found[0], data), found[3], found[2], SCALES) > RESTLESS
     if halted or restless or clumped(found[3], allowed):
-        return second_look(data, found, way, allowed, size, noise, floor, least, freedoms)
+        return second_look(data, times, found, way, allowed, size, noise, floor, least, freedoms)
     return found
 
 
 def second_look(
     data: Array,
+    times: NDArray[np.int64],
     first: Found,
     way: Array,
     allowed: Mask,
@@ -60,19 +71,19 @@ def second_look(
     """The path that samples follow where a ``first`` one leaves residuals or outliers in stretches, or none can."""
     sure = plausible(data)
     fast = max(fast_noise(data, sure), floor)
-    jumping, stuck = jumps(data, sure, fast)
+    jumping, stuck = jumps(data, times, sure, fast)
     if counted(stuck) > 0:
         # A pile far away makes a slow movement look like a rest.
         allowed = ~stuck
         _, moving, _ = pace_of(compacted(data, allowed))
         allowed[allowed] = moving
     there, sudden = sure & ~stuck, at_blocks(jumping, stuck, min(BLOCKS, len(sure) // 2))
-    rivals = rival_paths(data, first, way, sure & allowed, allowed, size, noise, floor, least, freedoms)
+    rivals = rival_paths(data, times, first, way, sure & allowed, allowed, size, noise, floor, least, freedoms)
     best, white, happened = likeliest_event(
-        data, rivals, there, allowed, sudden, fast, size, noise, floor, least, freedoms
+        data, times, rivals, there, allowed, sudden, fast, size, noise, floor, least, freedoms
     )
     if white and (happened or counted(stuck) > 0):
-        return rested(data, best, stuck, noise, floor, least, freedoms)
+        return rested(data, times, best, stuck, noise, floor, least, freedoms)
     return tightest(data, rivals, way, sure & allowed, allowed, floor)
 
 

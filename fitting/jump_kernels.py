@@ -36,11 +36,11 @@ movement goes in a block after it, something jumped."""
 
 
 @compiled
-def jumps(points: Array, used: Mask, noise: float) -> tuple[NDArray[np.int64], Mask]:
+def jumps(points: Array, times: NDArray[np.int64], used: Mask, noise: float) -> tuple[NDArray[np.int64], Mask]:
     """Numbers of the first samples after jumps of columns (3, n), and the samples (n,) of rests that end with one.
 
-    A hand that rests does not jump: a rest at the end of a take is none of these. used: samples that say where it is;
-    noise: standard deviation (m).
+    A hand that rests does not jump: a rest at the end of a take is none of these. times: numbers (n,) of the samples in
+    their take; used: those that say where it is; noise: standard deviation (m).
     """
     n = points.shape[1]
     size = min(max(n // _CELLS, _SIZES[0]), _SIZES[1])
@@ -57,10 +57,11 @@ def jumps(points: Array, used: Mask, noise: float) -> tuple[NDArray[np.int64], M
         jump = _apart(places, k, k + 2)
         usual = max(_apart(places, k - 2, k), _apart(places, k + 2, k + 4))
         largest = jump >= _apart(places, k - 1, k + 1) and jump > _apart(places, k + 1, k + 3)
-        lost = 0.5 * (numbers[k + 2] - numbers[k])
+        low, high = numbers[k] * size, min((numbers[k + 2] + 1) * size, n)
+        lost = 0.5 * ((times[high - 1] - times[low] + 1) / size - 1.0)
         if not largest or lost > _LOST or jump <= _SPEEDS * lost * usual + _SUDDEN * tremble:
             continue
-        found[known] = _split(points, places, k, numbers[k] * size, min((numbers[k + 2] + 1) * size, n))
+        found[known] = _split(points, places, k, low, high)
         last = k if (numbers[k] + 1) * size <= found[known] else k - 1
         first = _rest(places, last, _QUIET * tremble)
         if last - first + 1 >= shortest:

@@ -17,6 +17,8 @@ _BACK = 0.5
 """Cosine between a jump and the opposite of another, from which the other leads back."""
 _FEW = 0.4
 """Share of samples below which a hypothesis must be much tighter than others: so few agree by chance."""
+_RECENT = 8
+"""Samples before one among which it may be told already."""
 _BINS = 160
 """Half octaves of squares that are told apart: from rounding to beyond everything."""
 
@@ -146,13 +148,30 @@ def counted(mask: Mask) -> int:
 
 @compiled
 def changing(points: Array) -> tuple[Mask, int]:
-    """Samples (n,) of columns (k, n) that differ from the one before, and how many."""
+    """Samples (n,) of columns (k, n) that do not repeat the one before, and how many.
+
+    Where some do, what comes back after single others, outliers among the repeated, is no new sample, either.
+    """
     fresh = np.zeros(points.shape[1], dtype=np.bool_)
     for k in range(points.shape[0]):
         for i in range(1, points.shape[1]):
             fresh[i] |= points[k, i] != points[k, i - 1]
     fresh[:1] = True
-    return fresh, counted(fresh)
+    count = counted(fresh)
+    if count < len(fresh):
+        told, known = places_of(fresh), 0
+        for i in told:
+            again = False
+            for j in range(max(known - _RECENT, 0), known):
+                same = True
+                for k in range(points.shape[0]):
+                    same &= points[k, i] == points[k, told[j]]
+                again |= same
+            fresh[i] = not again
+            told[known] = i
+            known += not again
+        count = known
+    return fresh, count
 
 
 @compiled
@@ -165,11 +184,11 @@ def changes(one: Mask, other: Mask) -> int:
 
 
 @compiled
-def strays(points: Array, used: Mask, least: float) -> Mask:
+def strays(points: Array, times: NDArray[np.int64], used: Mask, least: float) -> Mask:
     """Used samples (n,) whose place (3, n) is not where the movement was at that moment: single ones, and stretches.
 
     An outlier may fall on the fitted curve by chance, but hardly where its neighbours in time are. The tolerance (m)
-    comes from the steps between neighbours, and is at least ``least``.
+    comes from the steps between neighbours, and is at least ``least``. times: (n,) numbers in the take.
     """
     out = np.zeros(points.shape[1], dtype=np.bool_)
     places = places_of(used)
@@ -193,20 +212,23 @@ def strays(points: Array, used: Mask, least: float) -> Mask:
             count += _square(near, i, j) < local
         if count < 3:
             out[places[i]] = True
-    _excursions(near, places, steps, tolerance, out)
+    _excursions(near, places, times, steps, tolerance, out)
     return out
 
 
 @compiled
-def _excursions(near: Array, places: NDArray[np.int64], steps: Array, tolerance: float, out: Mask) -> None:
+def _excursions(
+    near: Array, places: NDArray[np.int64], times: NDArray[np.int64], steps: Array, tolerance: float, out: Mask
+) -> None:
     """Mark stretches that begin with a jump and end with a jump back: where samples are lost, it goes on ahead."""
     n = near.shape[1]
     last = -1
     for i in range(1, n - 2):
-        if steps[i] <= tolerance or places[i + 1] - places[i] > _GAP or out[places[i]] or out[places[i + 1]]:
+        passed = times[places[i + 1]] - times[places[i]]
+        if steps[i] <= tolerance or passed > _GAP or out[places[i]] or out[places[i + 1]]:
             continue
         # A step among steps of its size is speed, not a jump; where samples are lost, it goes on as long.
-        lost = float(places[i + 1] - places[i])
+        lost = float(passed)
         if steps[i] < 16.0 * lost * lost * max(steps[i - 1], steps[i + 1]):
             continue
         back = 0.0

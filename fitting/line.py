@@ -57,12 +57,12 @@ def fit_line(
         rng = checks.generator(rng)
     from fitting.line_kernels import line_followed
 
-    columns, places = zip(*(without_repeats(np.ascontiguousarray(take.T)) for take in takes), strict=True)
+    columns, times, places = zip(*(without_repeats(np.ascontiguousarray(take.T)) for take in takes), strict=True)
     found = []
-    for data in columns:
+    for data, numbers in zip(columns, times, strict=True):
         if data.shape[1] < _LEAST:
             return checks.too_few(data.shape[1], _LEAST, "a line")
-        one = ransac.follow(line_followed, data, 2, noise, rng, _LEAST, _PARAMETERS)
+        one = ransac.follow(line_followed, data, numbers, 2, noise, rng, _LEAST, _PARAMETERS)
         if isinstance(one, FitFailure):
             return one
         found.append(one)
@@ -70,11 +70,11 @@ def fit_line(
     if isinstance(fit, FitFailure) or all(place is None for place in places):
         return fit
     before = np.cumsum([0, *(data.shape[1] for data in columns[:-1])])
-    numbers = [
+    whole = [
         first + (np.arange(data.shape[1]) if place is None else place)
         for first, data, place in zip(before, columns, places, strict=True)
     ]
-    return of_samples(fit, np.concatenate(numbers))
+    return of_samples(fit, np.concatenate(whole))
 
 
 def line_through(takes: list[Array], used: list[Mask], noise: float | None) -> LineFit | FitFailure:

@@ -69,7 +69,7 @@ class Model(Protocol):
 
 Found = tuple[Array, Array, float, Mask, Mask]
 """What the engine finds: the fields of ``Consensus``."""
-Path = Callable[[Array, Array, Array, int, float, int, int], Found]
+Path = Callable[[Array, NDArray[np.int64], Array, Array, int, float, int, int], Found]
 """Follows samples with one model: ``fitting.following.follow``."""
 Limits = tuple[float, float, float]
 """Largest good square, median and almost largest of the squares, in variances."""
@@ -102,6 +102,7 @@ def consensus(model: Model, data: Array, *, noise: float | None, rng: np.random.
 def follow(
     path: Path,
     data: Array,
+    times: NDArray[np.int64],
     size: int,
     noise: float | None,
     rng: np.random.Generator | int | None,
@@ -110,12 +111,12 @@ def follow(
 ) -> Consensus | FitFailure:
     """Find the path (``fitting.following.following``) that samples, columns (3, n), follow, bursts and pauses left out.
 
-    size: samples in a hypothesis; least: samples to keep; freedoms: of the model.
+    times: their numbers in the take; size: samples in a hypothesis; least: samples to keep; freedoms: of the model.
     """
     judges = SUBSET if data.shape[1] > SUBSET else 0
     seeded = rng is None or isinstance(rng, int)
     shares = _seeded(rng or 0, judges, size) if seeded else _shares(checks.generator(rng), judges, size)
-    return agreed(path(data, *shares, size, noise or 0.0, least, freedoms), size + 1)
+    return agreed(path(data, times, *shares, size, noise or 0.0, least, freedoms), size + 1)
 
 
 def agreed(found: Found, least: int) -> Consensus | FitFailure:

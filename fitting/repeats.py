@@ -30,7 +30,7 @@ def told_once(fitter: Fitter) -> Fitter:
 
 
 def without_repeats(takes: list[Array]) -> tuple[list[Array], NDArray[np.int64] | None]:
-    """Takes (n, 4, 4) without the poses that repeat the one before; and which of these each sample is, None: itself."""
+    """Takes (n, 4, 4) without the poses that repeat one before; and which of these each sample is, None: itself."""
     masks = [_fresh(take) for take in takes]
     if all(mask.all() for mask in masks):
         return takes, None

@@ -90,6 +90,7 @@ def from_blocks(data: Array, start: Array, places: Array, scale: float, there: M
 
 def rival_paths(
     data: Array,
+    times: NDArray[np.int64],
     first: Found,
     way: Array,
     there: Mask,
@@ -102,8 +103,8 @@ def rival_paths(
 ) -> list[Found]:
     """The path that is found already, plain least squares, and some from the places of blocks.
 
-    way: of ``pace_of``; there: samples (n,) that are where their neighbours are; allowed: those of the movement; size,
-    least, freedoms: as in ``fitting.following``.
+    way: of ``pace_of``; there: samples (n,) that are where their neighbours are; allowed: those of the movement; times,
+    size, least, freedoms: as in ``fitting.following``.
     """
     blocks = min(BLOCKS, len(there) // 2)
     found = [first, plain(data, first[0], allowed, floor, freedoms)]
@@ -115,7 +116,7 @@ def rival_paths(
     starts, scales = contenders(places, judges, chosen, floor, LIMITS)
     for k in range(len(starts)):
         one = from_blocks(data, starts[k], places, scales[k, 0], there)
-        found.append(settled(data, one, noise, floor, there, least, freedoms))
+        found.append(settled(data, times, one, noise, floor, there, least, freedoms))
     return found
 
 

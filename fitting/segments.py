@@ -23,16 +23,20 @@ def moving(points: Array, creep: float = np.inf) -> Mask:
     return pace_of(points, creep)[1]
 
 
-def without_repeats(points: Array) -> tuple[Array, NDArray[np.int64] | None]:
-    """Columns (k, m) of a take (k, n) without those that repeat the one before digit for digit.
+def without_repeats(points: Array) -> tuple[Array, NDArray[np.int64], NDArray[np.int64] | None]:
+    """Columns (k, m) of a take (k, n) without those that repeat one before digit for digit.
 
     A tracker that has lost its object repeats the last place: that is one measurement, however often it is told. Gives
-    as well where each of the n samples is among the m, or None where nothing repeats.
+    as well which samples the m are, since time went on meanwhile, and where each of the n is among them; None for
+    this where nothing repeats.
     """
-    from fitting.kernels import changing, compacted
+    from fitting.kernels import changing, columns, places_of
 
     fresh, count = changing(points)
-    return (points, None) if count == len(fresh) else (compacted(points, fresh), np.cumsum(fresh) - 1)
+    if count == len(fresh):
+        return points, np.arange(count), None
+    times = places_of(fresh)
+    return columns(points, times, 1), times, np.cumsum(fresh) - 1
 
 
 def outvoting_rests(points: Array) -> Mask:

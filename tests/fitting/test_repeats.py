@@ -56,6 +56,41 @@ def test_places_that_repeat_while_orientations_go_on_are_no_rest_of_the_tip() ->
         assert axis_error(fit, scene)[2] < 25.0
 
 
+@pytest.mark.parametrize("name", ["fit_circle", "fit_line"])
+def test_gaps_that_a_sticking_tracker_leaves_are_no_jumps(name: str) -> None:
+    fitter: Any = getattr(fitting, name)
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n, measured = 900, np.ones(900, dtype=bool)
+        for _ in range(9):
+            first = int(rng.integers(1, n - 40))
+            measured[first : first + 40] = False
+        there_and_back = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(n) / n)
+        if name == "fit_line":
+            path = 0.4 * there_and_back[:, None] * np.array([0.0, 0.6, 0.8])
+        else:
+            path = 0.3 * np.stack([np.cos(there_and_back), np.sin(there_and_back), 0.0 * there_and_back], axis=1)
+        points = path + 5e-4 * rng.normal(size=(n, 3))
+        points = points[np.maximum.accumulate(np.where(measured, np.arange(n), 0))]
+        fit = fitter(points)
+        assert fit, fit
+        assert fit.inliers[measured].mean() > 0.95, seed
+
+
+def test_what_repeats_beside_outliers_counts_once() -> None:
+    rng = np.random.default_rng(3)
+    scene = joint_poses(3, turn=1.2, radius=0.3, n=600)
+    points, stuck = scene.points.copy(), np.zeros(600, dtype=bool)
+    points[200:350], stuck[201:350] = points[200], True
+    gross = rng.random(600) < 0.2
+    points[gross] += rng.uniform(-0.3, 0.3, (int(gross.sum()), 3))
+    fit = fitting.fit_circle(points)
+    rest = fitting.fit_circle(points[~stuck | gross])
+    assert fit, fit
+    assert rest, rest
+    np.testing.assert_allclose(fit.covariance, rest.covariance, rtol=0.1)
+
+
 def test_responses_of_several_takes_know_all_their_samples() -> None:
     takes = []
     for seed, n in ((1, 700), (1, 900)):

@@ -110,4 +110,6 @@ def test_where_samples_are_lost_the_movement_goes_on() -> None:
         points = np.zeros((3, 800))
         points[0] = 0.25 * (1.0 - np.cos(np.linspace(0.0, 2.0 * np.pi, 800)))
         used = rng.random(800) < 0.48
-        assert strays(points + 4e-4 * rng.normal(size=points.shape), used, 24e-4).sum() <= 5, seed
+        assert (
+            strays(points + 4e-4 * rng.normal(size=points.shape), np.arange(points.shape[1]), used, 24e-4).sum() <= 5
+        ), seed
