@@ -24,6 +24,21 @@ _BINS = 160
 
 _LARGEST = 2**63 - 1
 """Largest whole number of 64 bits: all bits of a float but its sign."""
+_STEP, _MIXERS = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+"""Constants of SplitMix64."""
+
+
+@compiled
+def shares(seed: int, count: int) -> Array:
+    """Random numbers (count,), 0 to 1, that follow from a seed (SplitMix64)."""
+    out, state = np.empty(count), np.uint64(seed)
+    for i in range(count):
+        state += np.uint64(_STEP)
+        mixed = (state ^ (state >> np.uint64(30))) * np.uint64(_MIXERS[0])
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(_MIXERS[1])
+        mixed ^= mixed >> np.uint64(31)
+        out[i] = np.float64(mixed >> np.uint64(11)) / 2.0**53
+    return out
 
 
 @compiled
@@ -46,6 +61,9 @@ def likeliest(  # noqa: C901
     for b in range(_BINS):
         marks[b] = (low + b + 1) << 51
     counts, bins = np.empty(_BINS, dtype=np.int64), np.empty(n, dtype=np.int64)
+    weights = np.full(n + 1, np.inf)
+    for count in range(max(math.ceil(least * n), 1), n + 1):
+        weights[count] = max(_FEW * n / count, 1.0) ** 8 * (n / count) ** 2
     numbers = np.full(keep, -1, dtype=np.int64)
     costs, ends = np.full(keep, np.inf), np.zeros(keep)
     for j in range(squares.shape[0]):
@@ -69,10 +87,7 @@ def likeliest(  # noqa: C901
             total += counts[b]
             if edges[b] >= best:
                 break
-            if counts[b] == 0 or total < least * n:
-                continue
-            share = total / n
-            cost = edges[b] / share**2 * max(_FEW / share, 1.0) ** 8
+            cost = edges[b] * weights[total]
             if cost < best:
                 best, end = cost, edges[b]
         if best >= costs[keep - 1]:

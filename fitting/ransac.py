@@ -8,7 +8,6 @@ parts are compiled, are compiled into it.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -42,6 +41,7 @@ STEADY = 500
 """Who is in counts as settled when not more than one sample in so many changes."""
 ROUNDING = 1e-9
 """Share of the largest coordinate below which there is only rounding."""
+_LARGEST_SEED = 2**63 - 1
 WEIGHTY = 1.1
 """Extent of the samples used over that of the good ones, from which single samples may turn the fit."""
 
@@ -113,10 +113,9 @@ def follow(
 
     times: their numbers in the take; size: samples in a hypothesis; least: samples to keep; freedoms: of the model.
     """
-    judges = SUBSET if data.shape[1] > SUBSET else 0
-    seeded = rng is None or isinstance(rng, int)
-    shares = _seeded(rng or 0, judges, size) if seeded else _shares(checks.generator(rng), judges, size)
-    return agreed(path(data, times, *shares, size, noise or 0.0, least, freedoms), size + 1)
+    judges, wanted = SUBSET if data.shape[1] > SUBSET else 0, HYPOTHESES * size
+    shares = _shares(rng, judges + wanted)
+    return agreed(path(data, times, shares[:judges], shares[judges:], size, noise or 0.0, least, freedoms), size + 1)
 
 
 def agreed(found: Found, least: int) -> Consensus | FitFailure:
@@ -173,12 +172,10 @@ def _stratified(rng: np.random.Generator, count: int, size: int) -> NDArray[np.i
     return ((rng.random((HYPOTHESES, size)) + np.arange(size)) / size * count).astype(np.int64)
 
 
-def _shares(rng: np.random.Generator, judges: int, size: int) -> tuple[Array, Array]:
-    """Random numbers for judges and hypotheses."""
-    return rng.random(judges), rng.random(HYPOTHESES * size)
+def _shares(rng: np.random.Generator | int | None, count: int) -> Array:
+    """Random numbers (count,), 0 to 1: to make a generator of a seed takes longer than half of a fit."""
+    if rng is None or (isinstance(rng, int | np.integer) and 0 <= rng <= _LARGEST_SEED):
+        from fitting.kernels import shares
 
-
-@lru_cache(maxsize=8)
-def _seeded(seed: int, judges: int, size: int) -> tuple[Array, Array]:
-    """The same for a seed: making a generator takes longer than using it."""
-    return _shares(checks.generator(seed), judges, size)
+        return shares(int(rng or 0), count)
+    return checks.generator(rng).random(count)

@@ -36,10 +36,17 @@ def in_waves(sums: Array, cosines: Array, scale: float) -> Array:
             folded[0, half - 1, c] *= 0.5
     out = np.zeros((blocks, last))
     for k in range(blocks):
-        for b in range(half):
-            wave = cosines[k, b]
+        # By fours: each sum would be stored and loaded again for every block.
+        b, sides = 0, folded[k % 2]
+        while b < half - 3:
+            w0, w1, w2, w3 = cosines[k, b], cosines[k, b + 1], cosines[k, b + 2], cosines[k, b + 3]
             for c in range(last):
-                out[k, c] += wave * folded[k % 2, b, c]
+                out[k, c] += w0 * sides[b, c] + w1 * sides[b + 1, c] + (w2 * sides[b + 2, c] + w3 * sides[b + 3, c])
+            b += 4
+        while b < half:
+            for c in range(last):
+                out[k, c] += cosines[k, b] * sides[b, c]
+            b += 1
     return out.reshape((blocks, channels, size))
 
 
