@@ -1,6 +1,8 @@
 """A one-dimensional joint without a formula: a smooth path of frames, for what no other joint explains."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,13 @@ from fitting.rigid import mean_rotation
 from fitting.se3 import Array, exp, inverse, log
 
 _LEAST = 20
-_SUPPORT = 120
-"""Samples that the Gaussian process sees: its cost grows with their cube."""
+_SUPPORT, _TOGETHER = 120, 3
+"""Medians that the Gaussian process sees at most, since its cost grows with their cube; samples in each at least."""
 _GRID = 65
+_ALIKE = 1e-5
+"""Share of a logarithm of likelihood that does not matter."""
+_FEW = 0.05
+"""Share of the samples that may come or go without another look at how smooth the path is."""
 _LEVER = 0.1
 """Metres: turns are compared with moves as if seen at the end of such a lever."""
 
@@ -63,19 +69,22 @@ def fit_free(
     scale = np.array([1.0, 1.0, 1.0, _LEVER, _LEVER, _LEVER])
     features = log(inverse(mean) @ samples) * scale
     inliers = _near(features)
-    coordinate = np.zeros(len(samples))
+    coordinate, kernel = np.zeros(len(samples)), None
     for _ in range(3):
         if inliers.sum() < _LEAST // 2:
             return _scattered(inliers)
         coordinate = _principal(features, inliers)
         if np.ptp(coordinate[inliers]) <= 1e-9:
             return FitFailure("The poses do not move. Move the joint further.")
-        path = _path(coordinate, features, inliers)
+        path = _path(coordinate, features, inliers, kernel)
         residuals = features - path.at(coordinate)
         sigma = noise or max(float(np.sqrt(np.median((residuals[inliers] ** 2).sum(axis=1)) / 4.35)), 1e-9)
         before, inliers = inliers, (residuals**2).sum(axis=1) <= sigma**2 * chi2_quantile(5, GATE)
-        if np.array_equal(before, inliers):
+        changed = np.count_nonzero(before != inliers)
+        if changed == 0:
             break
+        # A few samples do not change how smooth the path is, which takes longest to find out.
+        kernel = path.process.kernel_ if changed < _FEW * len(inliers) else None
     if inliers.sum() < _LEAST // 2:
         return _scattered(inliers)
     return FreeFit(
@@ -98,7 +107,16 @@ def _scattered(inliers: Mask) -> FitFailure:
 class _Path:
     grid: Array
     features: Array
-    deviation: Array
+    process: Any
+    """The Gaussian process, over the ``scaled`` grid, in units of ``size`` metres."""
+    scaled: Array
+    size: float
+
+    @property
+    def deviation(self) -> Array:
+        with _one_thread():
+            _, deviation = self.process.predict(self.scaled, return_std=True)
+        return np.asarray(deviation).reshape(_GRID, -1)[:, 0] * self.size
 
     def at(self, coordinate: Array) -> Array:
         return np.stack([np.interp(coordinate, self.grid, column) for column in self.features.T], axis=1)
@@ -120,8 +138,31 @@ def _principal(features: Array, inliers: Mask) -> Array:
     return np.asarray(coordinate if inner[-1] >= inner[0] else -coordinate)
 
 
-def _path(coordinate: Array, features: Array, inliers: Mask) -> _Path:
-    """Gaussian process through medians of samples that are neighbours along the coordinate."""
+@cache
+def _threads() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _one_thread() -> Any:
+    """Linear algebra in one thread: with matrices as small as these, several wait for each other."""
+    return _threads().limit(limits=1, user_api="blas")
+
+
+def _likeliest(objective: Callable[..., Any], start: Array, bounds: Array) -> tuple[Array, float]:
+    """The kernel's parameters with the least ``objective``, as well as such a likelihood can tell them."""
+    from scipy.optimize import minimize
+
+    found = minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds, options={"ftol": _ALIKE})
+    return found.x, found.fun
+
+
+def _path(coordinate: Array, features: Array, inliers: Mask, kernel: Any) -> _Path:
+    """Gaussian process through medians of samples that are neighbours along the coordinate.
+
+    kernel: how smooth it is; None: to be found.
+    """
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning
@@ -129,19 +170,23 @@ def _path(coordinate: Array, features: Array, inliers: Mask) -> _Path:
     from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
     order = np.flatnonzero(inliers)[np.argsort(coordinate[inliers], kind="stable")]
-    groups = np.array_split(order, min(_SUPPORT, len(order)))
-    u = np.array([np.median(coordinate[g]) for g in groups])
-    y = np.array([np.median(features[g], axis=0) for g in groups])
+    together = max(-(-len(order) // _SUPPORT), min(_TOGETHER, len(order) // _LEAST), 1)
+    count = len(order) // together
+    groups = order[(np.arange(count) * len(order) // count)[:, None] + np.arange(together)]
+    u, y = np.median(coordinate[groups], axis=1), np.median(features[groups], axis=1)
     middle, length = u.mean(), max(float(np.ptp(u)), 1e-9)
     offset = y.mean(axis=0)
     size = max(float(np.abs(y - offset).max()), 1e-9)
-    kernel = RBF(0.5, (0.05, 10.0)) + WhiteKernel(1e-4, (1e-10, 1.0))
-    process = GaussianProcessRegressor(kernel, n_restarts_optimizer=0)
-    with warnings.catch_warnings():
+    process = (
+        GaussianProcessRegressor(kernel, optimizer=None)
+        if kernel
+        else GaussianProcessRegressor(RBF(0.5, (0.05, 10.0)) + WhiteKernel(1e-4, (1e-10, 1.0)), optimizer=_likeliest)
+    )
+    grid = np.linspace(u[0], u[-1], _GRID)
+    scaled = (grid - middle)[:, None] / length
+    with warnings.catch_warnings(), _one_thread():
         # A length scale or noise at its bound is a straight or an exact path: both are fine.
         warnings.simplefilter("ignore", ConvergenceWarning)
         process.fit((u - middle)[:, None] / length, (y - offset) / size)
-    grid = np.linspace(u[0], u[-1], _GRID)
-    value, deviation = process.predict((grid - middle)[:, None] / length, return_std=True)
-    spread = np.asarray(deviation).reshape(_GRID, -1)[:, 0] * size
-    return _Path(grid, np.asarray(value) * size + offset, spread)
+        value = np.asarray(process.predict(scaled))
+    return _Path(grid, value * size + offset, process, scaled, size)
