@@ -33,6 +33,7 @@ from fitting.ransac import (
     KEPT,
     LEAST,
     LOOSE,
+    OTHERS,
     PROMISING,
     STEADY,
     SUBSET,
@@ -114,16 +115,25 @@ def search(
         # First all on a few samples, then the promising ones on more.
         promising, _ = likeliest(residuals(hypotheses, columns(data, judges, FEW)), _MANY, floor**2)
         hypotheses = rows(hypotheses, promising)
-    numbers, ends = likeliest(residuals(hypotheses, subset), _SOME, floor**2)
+    distances = residuals(hypotheses, subset)
+    numbers, ends = likeliest(distances, _SOME, floor**2)
     starts, scales = np.empty((KEPT, hypotheses.shape[1])), np.empty(KEPT)
     table, count = np.empty((KEPT, len(judges))), 0
+    first = np.zeros(len(judges), dtype=np.bool_)
     for k in range(KEPT):
         if numbers[k] >= 0:
             scale = noise if noise > 0.0 else max(math.sqrt(ends[k] / limits[2]), floor)
+            # What the first one explains, refitted and hardly wider, leads to the same place.
+            if count > 0 and scales[0] <= 2.0 * scale:
+                others = (distances[numbers[k]] <= ends[k]) & ~first
+                if counted(others) <= OTHERS * len(judges):
+                    continue
             better = improved(hypotheses[numbers[k]], subset, scale, noise, floor, limits, _BRIEF)
             filled(starts[count], better[0])
             filled(table[count], better[1])
             scales[count] = better[2]
+            if count == 0:
+                first = better[3]
             count += 1
     if count == 0:
         nobody = np.zeros(data.shape[1], dtype=np.bool_)

@@ -24,7 +24,8 @@ SUBSET = 180
 FEW = 3
 """All hypotheses are compared on one in so many of these, the promising ones on all."""
 PROMISING = 24
-KEPT = 3
+KEPT, OTHERS = 3, 0.02
+"""Hypotheses that are refitted; share of samples that one must explain besides another one's."""
 QUANTILE = 0.36
 """Share of samples that a hypothesis must explain tightly: a little below the smallest share of inliers accepted."""
 LEAST, LOOSE = 0.3, 0.22
