@@ -16,7 +16,7 @@ from fitting.rigid import RigidFit, fit_rigid
 from fitting.rotary import RotaryFit, fit_rotary
 from fitting.screw import ScrewFit, fit_screw
 from fitting.selection import Candidate, Selection, select
-from fitting.warm import warm_up
+from fitting.warm import is_warm, warm_up
 
 __all__ = [
     "AxisFit",
@@ -43,6 +43,7 @@ __all__ = [
     "fit_rigid",
     "fit_rotary",
     "fit_screw",
+    "is_warm",
     "select",
     "warm_up",
 ]

@@ -9,6 +9,7 @@ from devices.sim import SimulatedRig
 from ident.description import plan_from_tables
 from ident.measure import Setup, measurement
 from ident.model import load_model
+from ident.preparing import TOLD
 from ident.runner import Runner
 from ident.simulated import SimulatedHand, simulated_config
 from ident.truth import Row, compare
@@ -48,6 +49,8 @@ def _identify(sim: SimulatedRig, plan: Plan, scene: str, seed: int, speed: float
         overwrite=True,
     )
     with measurement(setup, states.put) as m:
+        if not m.fits.ready:
+            print(TOLD, file=out, flush=True)
         m.runner.hand = SimulatedHand(sim, m.rig.mocap.ticks_to_host, m.runner.post)
         m.runner.post(ev.Described(plan=plan.to_dict()))
 

@@ -14,6 +14,7 @@ from ident.config import RigConfig
 from ident.errors import IdentError
 from ident.identify import calibration_record, tip_of
 from ident.measure import Measurement, Setup, measurement
+from ident.preparing import TOLD, tell
 from ident.simulated import SimulatedHand
 from ident.takes import TakeData
 from ident.ui.line import LineShell
@@ -81,6 +82,8 @@ def guide(
     try:
         with measurement(setup, shell.on_change) as m:
             m.runner.offers = (WEIGHT,)
+            if not m.fits.ready:
+                tell(TOLD)
             if simulation is not None:
                 m.runner.hand = SimulatedHand(simulation.rig, m.rig.mocap.ticks_to_host, m.runner.post)
             elif not interface.recalibrate:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from devices.clock import HostClock
-from fitting import warm_up
 from ident.config import RigConfig
 from ident.output import ModelWriter, prepare_folder
+from ident.preparing import Preparation
 from ident.rig import Rig, describe
 from ident.runner import Runner
 from ident.takes import TakeData
@@ -49,6 +49,8 @@ class Measurement:
     runner: Runner
     rig: Rig
     recorder: Recorder
+    fits: Preparation
+    """Which an installation that is new has to compile first."""
 
 
 @contextmanager
@@ -56,9 +58,12 @@ def measurement(setup: Setup, on_change: Callable[[State], None]) -> Iterator[Me
     """Open session and rig, run the workflow; on leaving, whatever was recorded is on disk."""
     prepare_folder(setup.folder)
     prepare_folder(setup.session.parent)
-    # Loading the compiled loops holds up every thread: before the devices stream, not during the first take.
-    warm_up()
-    with _garbage_seldom_searched_for(), _threads_take_turns_quickly(), _opened(setup, on_change) as opened:
+    fits = Preparation()
+    with (
+        _garbage_seldom_searched_for(),
+        _threads_take_turns_quickly(),
+        _opened(setup, on_change, fits) as opened,
+    ):
         yield opened
 
 
@@ -92,7 +97,7 @@ def _threads_take_turns_quickly() -> Iterator[None]:
 
 
 @contextmanager
-def _opened(setup: Setup, on_change: Callable[[State], None]) -> Iterator[Measurement]:
+def _opened(setup: Setup, on_change: Callable[[State], None], fits: Preparation) -> Iterator[Measurement]:
     # What comes now must lie after all that the session holds, or its takes would mix with those of before.
     before_ns = 0 if setup.resume is None else open_session(setup.session).t1_ns
     clock = HostClock(setup.speed, not_before_ns=before_ns + 1)
@@ -109,12 +114,13 @@ def _opened(setup: Setup, on_change: Callable[[State], None]) -> Iterator[Measur
             setup.config.limits(),
             now_ns=clock.now_ns,
             on_change=on_change,
+            fits=fits,
         )
         with Rig(setup.config, clock, runner.listeners()) as rig:
             recorder.document("rig", describe(rig))
             runner.start(rig, *(setup.resume or ()))
             try:
-                yield Measurement(runner, rig, recorder)
+                yield Measurement(runner, rig, recorder, fits)
             finally:
                 runner.stop()
 

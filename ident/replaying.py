@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fitting import warm_up
 from ident.decoding import Decoding, decoding
 from ident.log import log_of, start_of
 from ident.model import model_text, parse_model
 from ident.placing import finished_model
+from ident.preparing import prepare_fits
 from ident.retelling import Workflow
 from ident.takes import TakeData
 from ident.tree import KinematicTree
@@ -113,6 +113,7 @@ def _played(
     """Play a session in step with its events, as fast or slowly as is wished, for whoever watches."""
     from ident.playback import Playback
 
+    prepare_fits()
     log = log_of(session)
     playback, begin_ns = Playback(session, log, on_state), start_of(log, from_take)
     if begin_ns is not None:
@@ -131,7 +132,7 @@ def _played_at_once(decoding: Decoding, on_state: Callable[[State], None]) -> tu
     """
     # What is loaded now stays, so that searching it for garbage is of no use, here or in the next copy.
     gc.disable()
-    warm_up()
+    prepare_fits()
     gc.freeze()
     gc.enable()
     found = decoding.result()

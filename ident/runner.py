@@ -21,6 +21,7 @@ from devices.samples import DeviceEvent, Press
 from ident.joints.problems import ModelError
 from ident.model import model_text
 from ident.placing import finished_model
+from ident.preparing import Preparation
 from ident.reprocess import fitted_event
 from ident.rig import Listeners, Rig
 from ident.steps import calibrated_event
@@ -68,6 +69,7 @@ class Runner:
         *,
         now_ns: Callable[[], int],
         on_change: Callable[[State], None],
+        fits: Preparation | None = None,
     ) -> None:
         self.state = State()
         self.data: dict[int, TakeData] = {}
@@ -80,6 +82,7 @@ class Runner:
         self._limits = limits
         self._now_ns = now_ns
         self._on_change = on_change
+        self._fits = fits
         self._events: queue.SimpleQueue[ev.Event | None] = queue.SimpleQueue()
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="fit")
         self._thread = threading.Thread(target=self._run, name="runner", daemon=True)
@@ -120,6 +123,8 @@ class Runner:
         self._events.put(None)
         if self._thread.is_alive():
             self._thread.join()
+        if self._fits is not None:
+            self._fits.stop()
         self._worker.shutdown(wait=True, cancel_futures=True)
         self.raise_failure()
 
@@ -186,7 +191,7 @@ class Runner:
             case fx.EndTake(take, t1_ns):
                 self._in_background(lambda: self._collect(state, take, t1_ns))
             case fx.SolveCalibration(work, what):
-                self._in_background(lambda: calibrated_event(state, what, work, self.data), work)
+                self._in_background(lambda: self._calibrate(state, work, what), work)
             case fx.SolveNode(work, node):
                 self._in_background(lambda: self._fit(state, work, node), work)
             case fx.SaveModel():
@@ -254,8 +259,17 @@ class Runner:
             None if reference is None else reference.window(t0_ns, t1_ns),
         )
 
+    def _calibrate(self, state: State, work: int, what: str) -> ev.Event:
+        self._wait_for_fits()
+        return calibrated_event(state, what, work, self.data)
+
     def _fit(self, state: State, work: int, node: str) -> ev.Event:
+        self._wait_for_fits()
         return fitted_event(state, node, work, self.data, self._limits)
+
+    def _wait_for_fits(self) -> None:
+        if self._fits is not None and not self._fits.wait():
+            raise ValueError("the measurement was ended before the fits were compiled")
 
     def _save_model(self, state: State) -> ev.Event:
         try:

@@ -73,7 +73,9 @@ def _list(store: "CalibrationStore") -> int:
 
 def _measure(args: argparse.Namespace, store: "CalibrationStore") -> int:
     from ident.calibrating import open_bench
+    from ident.preparing import prepare_fits
 
+    prepare_fits()
     with open_bench(args.rig, "calibration", args.session) as bench:
         failures = _steps(bench, args.what, args.method, store)
     return 1 if failures else 0

@@ -46,12 +46,14 @@ def run(args: argparse.Namespace) -> int:
     from rich.progress import Progress
 
     from ident.output import prepare_folder
+    from ident.preparing import prepare_fits
     from ident.refitting import Change, refit_archive, write_table
     from ident.ui.table import changes_text
     from sessions import session_files
 
     settings = _settings(args.set, args.type)
     folder = prepare_folder(args.out)
+    prepare_fits()
     paths = list(session_files(args.sessions))
     rows: list[Change] = []
     with Progress(transient=True) as progress:

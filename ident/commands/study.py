@@ -48,10 +48,12 @@ def run(args: argparse.Namespace) -> int:
     """Run one study."""
     from ident.errors import IdentError
     from ident.output import prepare_folder
+    from ident.preparing import prepare_fits
 
     if getattr(args, "trials", 1) < 1 or getattr(args, "jobs", 1) < 1:
         raise IdentError("--trials and --jobs must be 1 or more.")
     prepare_folder(args.out)
+    prepare_fits()
     return {"thesis": _thesis, "sweep": _sweep, "real": _real, "time": _time, "page": _page}[args.study](args)
 
 

@@ -20,10 +20,11 @@ from ident.live.process import FitProcess
 from ident.live.sketch import thinned
 from ident.live.status import DeviceLive, LiveFit, LiveStatus, Load, TakeLive
 from ident.live.watched import Watched
+from ident.preparing import Preparation
 from ident.rig import STALE_S
 from ident.takes import TakeData
 from ident.weighing import Weight, weight_of, without_gripper
-from ident.workflow.quality import QualityLimits
+from ident.workflow.quality import QualityLimits, refused
 from ident.workflow.state import PLACE, WEIGHT, State, Take, step_of
 
 PERIOD_S = 0.07
@@ -63,13 +64,18 @@ class Live:
         source: Source,
         limits: QualityLimits,
         start_of: Callable[[Take], int | None] = lambda take: take.t0_ns,
+        fits: Preparation | None = None,
     ) -> None:
-        """``start_of`` tells when the movement of a take starts (host time); None where it has not."""
+        """``start_of`` tells when the movement of a take starts (host time); None where it has not.
+
+        fits: whether they can begin; None where they can.
+        """
         self._rig = rig
         self._start_of = start_of
         self._clock: HostClock = rig.clock
         self._source = source
         self._limits = limits
+        self._fits = fits
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="live", daemon=True)
         self._track: Track | None = None
@@ -90,8 +96,11 @@ class Live:
 
     @property
     def note(self) -> str:
-        """Why the fit is renewed more seldom than usual; empty where it is not."""
-        return self._fitter.note
+        """Why there is no fit yet, or why it is renewed more seldom than usual; empty where neither is so."""
+        return self._fits.note if self._fits is not None and not self._ready() else self._fitter.note
+
+    def _ready(self) -> bool:
+        return self._fits is None or self._fits.ready
 
     @property
     def fitting(self) -> "Popen[bytes] | None":
@@ -178,7 +187,6 @@ class Live:
     # The live thread.
 
     def _run(self) -> None:
-        self._fitter.start()
         try:
             self._follow()
         finally:
@@ -186,9 +194,13 @@ class Live:
 
     def _follow(self) -> None:
         following: Following | None = None
-        wait = PERIOD_S
+        begun, wait = False, PERIOD_S
         while not self._stopping.wait(wait):
             started = time.monotonic()
+            if not begun and self._ready():
+                # Before, it would compile what is being compiled already.
+                begun = True
+                self._fitter.start()
             state = self._source.state
             take = state.recording
             if take is None:
@@ -218,6 +230,8 @@ class Live:
         if running.loads is not None:
             # Holds are found in a few milliseconds; loads need not go through a pipe for that.
             return live_fit(state, take, running, {}, self._limits), True
+        if not self._ready():
+            return LiveFit("", refused("The fits are being compiled."), samples=running.measured), False
         if self._others[0] is not state:
             node = take.target.node
             same = (t for t in state.takes if node and t.target.node == node and t.used and t.t1_ns)

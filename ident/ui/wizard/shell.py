@@ -60,7 +60,7 @@ class WizardShell:
         runner = measurement.runner
         limits = measurement.rig.config.limits()
         with (
-            Live(measurement.rig, runner, limits, runner.start_of) as live,
+            Live(measurement.rig, runner, limits, runner.start_of, measurement.fits) as live,
             LivePlot(self._plot, self._plot_file, runner.data) as plot,
         ):
             app = WizardApp(
