@@ -12,19 +12,43 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from bench.fitting_limit import circle_limit, line_limit, rotary_limit
 from bench.fitting_peers import Peer, circle_peers, line_peers
 from bench.fitting_repeats import repeats_table
-from fitting import Online, fit_circle, fit_cylindrical, fit_line, fit_rotary, select, warm_up
+from fitting import (
+    Online,
+    fit_circle,
+    fit_cylindrical,
+    fit_free,
+    fit_line,
+    fit_prismatic,
+    fit_rigid,
+    fit_rotary,
+    fit_screw,
+    select,
+    warm_up,
+)
 from fitting.se3 import Array, rotation_exp
 from fitting.synthetic import ORIENTATION_NOISE, POSITION_NOISE, axis_error, joint_poses
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 FAILED = 6.0
 """Multiples of the limit from which a run counts as failed."""
+LIVE: dict[Callable[..., Any], dict[str, float]] = {
+    fit_line: {"slide": 0.3},
+    fit_circle: {"turn": 1.0},
+    fit_prismatic: {"slide": 0.3},
+    fit_rotary: {"turn": 1.0},
+    fit_cylindrical: {"turn": 1.0, "slide": 0.1},
+    fit_screw: {"turn": 3.0, "pitch": 0.02},
+    fit_rigid: {},
+    fit_free: {"turn": 1.0, "slide": 0.1},
+}
+"""What is followed live, and how the joint moves meanwhile."""
 
 
 def disturbed(rng: np.random.Generator, points: Array, axis: Array, gross: float, bursts: float) -> tuple[Array, Array]:
@@ -225,20 +249,27 @@ def other_times() -> list[str]:
         rows.append(f"| fit_line, n = {n} | {cpu_ms(_line_of(n), 20):.2f} |")
     rows.append(f"| fit_rotary, n = 1200, 30 % outliers | {cpu_ms(lambda: fit_rotary(scene.poses), 10):.2f} |")
     rows.append(f"| select, n = 1200, 30 % outliers | {cpu_ms(lambda: select(scene.poses), 3):.1f} |")
-    live = joint_poses(2, turn=1.0, radius=0.3, n=100_000)
-    for fitter, length in ((f, n) for f in (fit_circle, fit_rotary) for n in (20_000, 36_000, 100_000)):
-        samples = (live.points if fitter is fit_circle else live.poses)[:length]
-        online = Online(fitter)
-        online.feed(samples)
-        best = np.inf
-        for k in range(10):
-            # Samples until one is kept: otherwise the answer is the cached one.
-            kept = len(online.indices)
-            while len(online.indices) == kept:
-                online.feed(samples[k])
-            best = min(best, cpu_ms(online.fit, 1))
-        rows.append(f"| Online({fitter.__name__}) query after {length} samples | {best:.2f} |")
+    for fitter, movement in LIVE.items():
+        live = joint_poses(2, n=100_000, radius=0.3, **movement)
+        for length in (20_000, 36_000, 100_000) if fitter in (fit_circle, fit_rotary) else (36_000,):
+            samples = (live.points if fitter in (fit_circle, fit_line) else live.poses)[:length]
+            rows.append(
+                f"| Online({fitter.__name__}) query after {length} samples | {_query_ms(fitter, samples):.2f} |"
+            )
     return rows
+
+
+def _query_ms(fitter: Callable[..., Any], samples: Array) -> float:
+    online = Online(fitter)
+    online.feed(samples)
+    best = np.inf
+    for k in range(10):
+        # Samples until one is kept: otherwise the answer is the cached one.
+        kept = len(online.indices)
+        while len(online.indices) == kept:
+            online.feed(samples[k])
+        best = min(best, cpu_ms(online.fit, 1))
+    return best
 
 
 def _circle_of(n: int) -> Callable[[], object]:
