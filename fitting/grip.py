@@ -49,7 +49,7 @@ class Gripped:
 
 def gripped(take: Take, noise: float | None, rng: np.random.Generator) -> Gripped | FitFailure:
     """Judge one take of a rotary joint."""
-    circle = fit_circle(take.p, noise, rng)
+    circle = fit_circle(take.p, noise)
     pose = agree(ROTARY, take, noise, rng)
     if isinstance(pose, FitFailure):
         return _loose(take, circle, None) or pose

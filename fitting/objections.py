@@ -56,8 +56,9 @@ def objected(circle: CircleFit | FitFailure, joint: Joint, take: Take, allowed: 
     # Positions that stray together, or that hardly bend, mislead the circle; poses that explain them about as well are
     # not to blame.
     most = _APART if not whole or _only_noise(circle, take) else _FAR
+    # Asked where the tip travels: a rest that poses keep, and a circle leaves out, would make it one of fewer points.
     return _apart(joint.motion, circle) > most and not (
-        whole and _loses(joint.motion, circle, take.p[joint.inliers]) < most
+        whole and _loses(joint.motion, circle, take.p[joint.inliers & _travels(take)]) < most
     )
 
 
