@@ -12,12 +12,13 @@ from typing import Literal
 import numpy as np
 
 from fitting.agreement import Agreement, Noise, agree
+from fitting.between import between, crept
 from fitting.circle import CircleFit, fit_circle
 from fitting.joint import Joint, Part, circles, fit_joint, halves
 from fitting.line import LineFit, fit_line
 from fitting.motion import ROTARY, Motion, Start, Take, measured
 from fitting.noise import chi2_quantile
-from fitting.objections import WHOLE, contradicted, known_by_places, let_go, objected, only_gripper, outruns
+from fitting.objections import WHOLE, contradicted, known_by_places, let_go, objected, only_gripper, only_noise, outruns
 from fitting.onset import unseen_turns
 from fitting.ransac import GATE
 from fitting.regrip import BLOCKS, Stretches, doubtful
@@ -102,7 +103,15 @@ def _two_grips(
         return None
     if isinstance(circle, CircleFit) and (known_by_places(circle, joint, take) or contradicted(circle, joint, take)):
         return None
+    joint = _believed(joint, circle, take)
     return Gripped(joint.motion, tuple(parts), "partly", circle, joint, _axis_std(joint))
+
+
+def _believed(joint: Joint, circle: CircleFit | FitFailure, take: Take) -> Joint:
+    """The joint of orientations that followed in part, as far as they are to be believed."""
+    if isinstance(circle, FitFailure) or not only_noise(circle, take) or not crept(joint):
+        return joint
+    return between(joint, circle)
 
 
 def _axis_std(joint: Joint) -> float:
@@ -164,6 +173,7 @@ def _tried(
         return None
     if only_gripper(joint, allowed) or objected(circle, joint, take, allowed, whole=whole):
         return None
+    joint = joint if whole else _believed(joint, circle, take)
     return Gripped(
         joint.motion,
         (replace(part, noise=joint.noise),),

@@ -255,6 +255,14 @@ def halves(kind: Kind, motion: Motion, k: int, take: Take, residuals: Array) -> 
     return each_alone(axis, center, p0, take.columns, np.ascontiguousarray(residuals))
 
 
+def resettled(motion: Motion, parts: Sequence[Part]) -> tuple[Motion, tuple[Array, ...]]:
+    """A rotary motion that was moved, with the coordinates that its samples have now, and their residuals."""
+    white = ((1.0, 1.0),) * len(parts)
+    takes, strayed = [part.take for part in parts], [part.strayed for part in parts]
+    solution = solve(ROTARY, motion, takes, *_weights(list(parts), white), 0, strayed)
+    return solution.motion, solution.residuals
+
+
 def _with_noise(kind: Kind, solution: Solution, k: int, part: Part, given: float | None) -> Part:
     """Noise from the mean squares, with the parameters' share of the freedoms taken off."""
     p_free, o_free = freedoms(kind, solution.motion, part.noise)

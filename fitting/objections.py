@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from fitting.between import apart, crept
 from fitting.circle import CircleFit
 from fitting.joint import Joint, circles, coordinates
 from fitting.motion import ROTARY, Motion, Take
@@ -28,9 +29,10 @@ _GONE = 0.15
 """Share of a take's samples that are elsewhere in one stretch, from which on it was no turn on the spot."""
 _TRAVELS = 0.05
 """Metres from where it turned that a gripper is in most of such a stretch: bursts of a tracker drift by less."""
-_BESIDE_CHANCE, _BEYOND_PLAY = 4.9, 200.0
+_BESIDE_CHANCE, _CREPT, _BEYOND_PLAY = 4.9, 7.8, 200.0
 """Positions contradict a part of a take beyond the first of these: χ² with 4 components passes it three times in ten,
-but what such a part would have gained is all that is lost. Where they play, beyond the second."""
+but what such a part would have gained is all that is lost. Beyond the second where the grip gave way gradually, so that
+its axis is between theirs (once in ten); where they play, beyond the third."""
 _HAND = math.radians(60.0)
 """A hand does not turn further on what it grips."""
 _WHITE = 4.0
@@ -55,9 +57,9 @@ def objected(circle: CircleFit | FitFailure, joint: Joint, take: Take, allowed: 
         return True
     # Positions that stray together, or that hardly bend, mislead the circle; poses that explain them about as well are
     # not to blame.
-    most = _APART if not whole or _only_noise(circle, take) else _FAR
+    most = _APART if not whole or only_noise(circle, take) else _FAR
     # Asked where the tip travels: a rest that poses keep, and a circle leaves out, would make it one of fewer points.
-    return _apart(joint.motion, circle) > most and not (
+    return apart(joint.motion, circle) > most and not (
         whole and _loses(joint.motion, circle, take.p[joint.inliers & _travels(take)]) < most
     )
 
@@ -72,7 +74,7 @@ def outruns(joint: Joint, take: Take) -> bool:
     return bool(turned > 2.0 * np.quantile(turns, 0.98) + _HAND)
 
 
-def _only_noise(circle: CircleFit, take: Take) -> bool:
+def only_noise(circle: CircleFit, take: Take) -> bool:
     """Whether positions hold nothing but noise about their circle, all of them: part of slow play is quiet as well.
 
     Not those that rest while the gripper turns.
@@ -97,7 +99,7 @@ def known_by_places(circle: CircleFit, joint: Joint, take: Take) -> bool:
     """
     places, poses = np.diag(circle.covariance), np.diag(joint.covariance)
     tilts, shifts = (math.sqrt(places[k].sum() / poses[k].sum()) for k in (slice(0, 2), slice(2, 4)))
-    return max(tilts, shifts) < _WORTH and _only_noise(circle, take)
+    return max(tilts, shifts) < _WORTH and only_noise(circle, take)
 
 
 def contradicted(circle: CircleFit, joint: Joint, take: Take) -> bool:
@@ -106,8 +108,10 @@ def contradicted(circle: CircleFit, joint: Joint, take: Take) -> bool:
     A grip that turns steadily follows another axis, or another radius, as well as a firm one follows its own. Positions
     that play may be misled themselves, but not by as much as that.
     """
-    most = _BESIDE_CHANCE if _only_noise(circle, take) else _BEYOND_PLAY
-    return _apart(joint.motion, circle) > most and _loses(joint.motion, circle, take.p[circle.inliers]) > most
+    most = _BEYOND_PLAY
+    if only_noise(circle, take):
+        most = _CREPT if crept(joint) else _BESIDE_CHANCE
+    return apart(joint.motion, circle) > most and _loses(joint.motion, circle, take.p[circle.inliers]) > most
 
 
 def let_go(joint: Joint, circle: CircleFit | FitFailure) -> bool:
@@ -126,7 +130,7 @@ def let_go(joint: Joint, circle: CircleFit | FitFailure) -> bool:
     turns = joint.residuals[0][apart, 3:]
     steps = np.linalg.norm(np.diff(turns, axis=0), axis=1)
     together = float(np.median(steps)) < 0.5 * float(np.median(np.linalg.norm(turns, axis=1)))
-    return together and _only_noise(circle, part.take)
+    return together and only_noise(circle, part.take)
 
 
 def only_gripper(joint: Joint, allowed: Mask) -> bool:
@@ -146,16 +150,6 @@ def only_gripper(joint: Joint, allowed: Mask) -> bool:
         last - first > _GONE * allowed.sum() and float(np.median(away[first:last])) > _TRAVELS
         for first, last in changes.reshape(-1, 2)
     )
-
-
-def _apart(motion: Motion, circle: CircleFit) -> float:
-    """Squared distance of a motion's axis from the circle's, in variances of the latter (χ², 4 components)."""
-    axis = motion.axis if motion.axis @ circle.axis > 0.0 else -motion.axis
-    offset = motion.center - circle.center
-    # Where it meets the circle's plane.
-    offset = offset - (offset @ circle.axis) / max(float(axis @ circle.axis), 1e-3) * axis
-    apart = np.concatenate([circle.basis @ (axis - circle.axis), circle.basis @ offset])
-    return float(apart @ np.linalg.lstsq(circle.covariance, apart, rcond=None)[0])
 
 
 def _loses(motion: Motion, circle: CircleFit, points: Array) -> float:

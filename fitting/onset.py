@@ -17,6 +17,13 @@ _BLOCK = 8
 """Samples whose mean counts as one."""
 _SEEN = math.radians(0.5)
 """Radians from which a turn stands out from noise and slow play."""
+_CLEAR = math.radians(2.0)
+"""Radians of a turn that is no play."""
+_SLOWLY = 0.08
+"""Share of the path's samples between both from which on a grip gave way gradually. Steps and ramps over three tenths
+of a take stay below 0.06; what creeps to an end, or begins slowly, takes 0.12 and more."""
+_NEAR = 60
+"""Samples of the firm stretch beside a border from whose orientation turns count."""
 _RISE = 0.5
 """Share of the whole turn up to which it still grows as it began."""
 _POWERS = (1.0, 3.0)
@@ -51,6 +58,35 @@ def unseen_turns(turns: Array, firm: Mask, path: Mask) -> Mask:
         low, high = (border - since, border) if step > 0 else (border, border + since)
         result[places[max(low, 0) : high]] = True
     return result & firm
+
+
+def gradual(turns: Array, firm: Mask, path: Mask) -> bool:
+    """Whether beside a ``firm`` stretch the grip turned on gradually: then it may have done so in it, unseen.
+
+    turns, path: as for ``unseen_turns``.
+    """
+    places = np.flatnonzero(path)
+    if len(places) < 4 * _BLOCK or not firm[places].any():
+        return False
+    held = firm[places]
+    samples = _SLOWLY * len(places)
+    for border in np.flatnonzero(held[1:] != held[:-1]) + 1:
+        step = 1 if held[border - 1] else -1
+        outside, inside = (one[border:] if step > 0 else one[border - 1 :: -1] for one in (places, held))
+        near = (held[border - 1 :: -1], places[border - 1 :: -1]) if step > 0 else (held[border:], places[border:])
+        start = np.median(turns[near[1][near[0]][:_NEAR]], axis=0)
+        run = int(np.argmax(inside)) if inside.any() else len(inside)
+        blocks = run // _BLOCK
+        if blocks < 2:
+            continue
+        means = (turns[outside[: blocks * _BLOCK]] - start).reshape(blocks, _BLOCK, -1).mean(axis=1)
+        far = np.linalg.norm(means, axis=1)
+        if not (far > _SEEN).any():
+            continue
+        seen, clear = (int(np.argmax(far > limit)) if (far > limit).any() else blocks for limit in (_SEEN, _CLEAR))
+        if (clear - seen) * _BLOCK > samples:
+            return True
+    return False
 
 
 def _since(outside: Array, samples: int) -> int:

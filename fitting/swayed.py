@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fitting.columns import PLACE, SHIFT, TILT
-from fitting.joint import PLAY_M, PLAY_RAD, Joint, Part
-from fitting.motion import ROTARY, Motion, Solution, Take, solve
+from fitting.joint import PLAY_M, PLAY_RAD, Joint, Part, resettled
+from fitting.motion import ROTARY, Motion, Solution, Take
 from fitting.se3 import Array, complete_axis, cross
 from fitting.spectrum import edges
 from fitting.uncertainty import Response, linear, units_of
@@ -210,14 +210,13 @@ def _solved(courses: list[_Course]) -> tuple[Array, Array, list[Array]]:
 
 def _moved(joint: Joint, x: Array) -> Motion:
     """The motion with axis and starts elsewhere, and the coordinates that go with these."""
-    sides, parts = complete_axis(joint.motion.axis)[:, :2], joint.parts
+    sides = complete_axis(joint.motion.axis)[:, :2]
     places = x[2:].reshape(-1, 2)
     starts = tuple(
         replace(start, p0=start.p0 + sides @ place) for start, place in zip(joint.motion.starts, places, strict=True)
     )
     motion = replace(joint.motion, center=joint.motion.center + sides @ x[:2], starts=starts)
-    wp, wo = (list(each) for each in zip(*map(_weights, parts), strict=True))
-    return solve(ROTARY, motion, [part.take for part in parts], wp, wo, 0, [part.strayed for part in parts]).motion
+    return resettled(motion, joint.parts)[0]
 
 
 def _answering(joint: Joint, courses: list[_Course], operators: list[Array]) -> tuple[Response, ...]:
