@@ -47,6 +47,9 @@ _TIE = 3.0
 _MOST = 0.6
 """Share of the movement from which white noise about a path proves it: of slow noise half is white without its worst
 stretches."""
+_LEAST_MOVED, _ALONE = 0.35, 0.75
+"""The same for the movement alone, where with the rests of a hand on the path there are so many; and from which no rest
+is asked."""
 _WHITE = 2.5
 """Unrest of the rest of a take, in deviations, below which only the stretches were not white: slow play is slow in all
 of it, and the quietest part of that shows another path, tightly."""
@@ -193,6 +196,11 @@ def likeliest_event(
     for k in range(len(found)):
         if costs[k] <= limit and (winner < 0 or on[k] > on[winner]):
             winner = k
+    pauses = there & ~allowed
+    for k in range(len(found)):
+        if found[k][2] <= _NEARLY * smallest and counted(found[k][3] & allowed) >= _ALONE * counted(allowed):
+            # The movement speaks for itself: a hand that pushes against a stop holds it off its path.
+            pauses[:] = False
     good = there & allowed
     best, used = polished(data, times, found[winner], good, smallest, _FINE, _CHANCE, noise, floor, least, freedoms)
     away, count = offsets(best[0], data), len(sudden)
@@ -202,7 +210,7 @@ def likeliest_event(
     explained = counted(rivals[0][3] & good) >= _ALL * counted(good) and rivals[0][2] <= _NEARLY * smallest
     saved = costs[PLAINLY] - costs[winner]
     happened = (clear and not explained) or saved >= _SAVED
-    white = quiet(away, best, allowed)
+    white = quiet(away, best, pauses, allowed)
     if stretches(known_good, on_it) >= _SEVERAL:
         first = rivals[0]
         more = costs[0] <= limit and counted(first[3]) > counted(best[3])
@@ -212,15 +220,21 @@ def likeliest_event(
     best, _ = polished(data, times, best, good, smallest, _COARSE, _EDGE, noise, floor, least, freedoms)
     # The quietest part of slow play would look white, too, without what is beside it, but that does not stand out.
     if not white and (clear or saved >= _PROVEN):
-        white = quiet(offsets(best[0], data), best, allowed)
+        white = quiet(offsets(best[0], data), best, pauses, allowed)
     return best, white, happened
 
 
 @compiled
-def quiet(away: Array, found: Found, allowed: Mask) -> bool:
-    """Whether many samples are on a path, and their offsets (2, n) from it, ``away``, are white noise."""
+def quiet(away: Array, found: Found, pauses: Mask, allowed: Mask) -> bool:
+    """Whether many samples are on a path, and their offsets (2, n) from it, ``away``, are white noise.
+
+    pauses: samples (n,) of rests that count as well: a stretch while a hand moves fast is half of the movement.
+    """
     used = found[3] & allowed
-    return counted(used) >= _MOST * counted(allowed) and unrest(away, used, found[2], SCALES) < _WHITE
+    on, moved = counted(used), counted(allowed)
+    rested = counted(pauses & (found[1] <= LIMITS[0] * found[2] ** 2))
+    many = on >= _MOST * moved or (on >= _LEAST_MOVED * moved and on + rested >= _MOST * (moved + counted(pauses)))
+    return many and unrest(away, used, found[2], SCALES) < _WHITE
 
 
 def rested(
@@ -228,6 +242,7 @@ def rested(
     times: NDArray[np.int64],
     found: Found,
     stuck: Mask,
+    pauses: Mask,
     noise: float,
     floor: float,
     least: int,
@@ -235,17 +250,23 @@ def rested(
 ) -> Found:
     """The path with those of the ``stuck`` rests that may belong to it: a hand rested there, and what jumps is another.
 
+    Without a large part of the movement, ``pauses`` (n,) at the ends of a take are asked as well, but for outliers.
     A rest may belong to it where a path through all costs hardly more than one through the others.
     """
     more = found[3]
-    for first, last in runs(stuck):
+    near = found[1] <= LIMITS[0] * found[2] ** 2
+    for first, last in runs(stuck | pauses):
         rest = np.zeros(len(stuck), dtype=np.bool_)
-        rest[first:last] = True
+        for i in range(first, last):
+            rest[i] = stuck[i] or near[i]
+        length = counted(rest)
+        if length == 0:
+            continue
         before, _ = mean_square(residuals(found[0].reshape((1, -1)), data)[0], more)
         path = refine(found[0], data, more | rest, THOROUGH[1])
         after, _ = mean_square(residuals(path.reshape((1, -1)), data)[0], more)
-        away, length = offsets(path, data), last - first
-        x, y = away[0, first:last].sum() / length, away[1, first:last].sum() / length
+        away = offsets(path, data)
+        x, y = (away[0] * rest).sum() / length, (away[1] * rest).sum() / length
         if after - before + length * (x * x + y * y) <= _LIKELY * found[2] ** 2:
             more = more | rest
     if changes(more, found[3]) == 0:

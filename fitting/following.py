@@ -83,7 +83,7 @@ def second_look(
         data, times, rivals, there, allowed, sudden, fast, size, noise, floor, least, freedoms
     )
     if white and (happened or counted(stuck) > 0):
-        return rested(data, times, best, stuck, noise, floor, least, freedoms)
+        return rested(data, times, best, stuck, sure & ~stuck & ~allowed, noise, floor, least, freedoms)
     return tightest(data, rivals, way, sure & allowed, allowed, floor)
 
 
