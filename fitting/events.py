@@ -47,9 +47,9 @@ _TIE = 3.0
 _MOST = 0.6
 """Share of the movement from which white noise about a path proves it: of slow noise half is white without its worst
 stretches."""
-_LEAST_MOVED, _ALONE = 0.35, 0.75
-"""The same for the movement alone, where with the rests of a hand on the path there are so many; and from which no rest
-is asked."""
+_LEAST_MOVED, _ALONE, _TIGHT = 0.35, 0.75, 1.1
+"""The same for the movement alone, where with the rests of a hand on the path there are so many; and from which on,
+with so many times the noise from sample to sample, no rest is asked."""
 _WHITE = 2.5
 """Unrest of the rest of a take, in deviations, below which only the stretches were not white: slow play is slow in all
 of it, and the quietest part of that shows another path, tightly."""
@@ -65,8 +65,8 @@ _PROVEN = 100.0
 _SEVERAL, _QUIET = 3, 1.0
 """So many stretches are bursts, with edges too many to give good samples away at each; and unrest up to which a first
 path that keeps more of these is preferred."""
-_LIKELY = chi2_quantile(2, 0.95)
-"""Rise of the cost, in variances, up to which a rest may belong to a path."""
+_LIKELY, _ON_IT = chi2_quantile(2, 0.95), chi2_quantile(2, 0.999)
+"""Rise of the cost, in variances, up to which a rest that ends with a jump, or one of a hand, may belong to a path."""
 
 
 def sparing(places: Array, full: Mask, sudden: Mask, weights: Array, size: int) -> Array:
@@ -198,7 +198,7 @@ def likeliest_event(
             winner = k
     pauses = there & ~allowed
     for k in range(len(found)):
-        if found[k][2] <= _NEARLY * smallest and counted(found[k][3] & allowed) >= _ALONE * counted(allowed):
+        if found[k][2] <= _TIGHT * fast and counted(found[k][3] & allowed) >= _ALONE * counted(allowed):
             # The movement speaks for itself: a hand that pushes against a stop holds it off its path.
             pauses[:] = False
     good = there & allowed
@@ -267,7 +267,8 @@ def rested(
         after, _ = mean_square(residuals(path.reshape((1, -1)), data)[0], more)
         away = offsets(path, data)
         x, y = (away[0] * rest).sum() / length, (away[1] * rest).sum() / length
-        if after - before + length * (x * x + y * y) <= _LIKELY * found[2] ** 2:
+        likely = _LIKELY if stuck[first] else _ON_IT
+        if after - before + length * (x * x + y * y) <= likely * found[2] ** 2:
             more = more | rest
     if changes(more, found[3]) == 0:
         return found
