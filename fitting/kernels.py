@@ -15,6 +15,8 @@ _GAP = 8
 """Samples left out between two, up to which a jump between them is one."""
 _BACK = 0.5
 """Cosine between a jump and the opposite of another, from which the other leads back."""
+_BESIDE, _AHEAD = 12, 0.9
+"""Samples on both sides whose movement tells whether a step goes on with it, and the cosine from which it does."""
 _FEW = 0.4
 """Share of samples below which a hypothesis must be much tighter than others: so few agree by chance."""
 _RECENT = 8
@@ -244,7 +246,7 @@ def _excursions(
             continue
         # A step among steps of its size is speed, not a jump; where samples are lost, it goes on as long.
         lost = float(passed)
-        if steps[i] < 16.0 * lost * lost * max(steps[i - 1], steps[i + 1]):
+        if steps[i] < 16.0 * lost * lost * max(steps[i - 1], steps[i + 1]) or _goes_on(near, i, tolerance):
             continue
         back = 0.0
         for k in range(3):
@@ -255,6 +257,23 @@ def _excursions(
             last = -1
         else:
             last = i
+
+
+@compiled
+def _goes_on(points: Array, i: int, tolerance: float) -> bool:
+    """Whether the step from column i (3, n) to the next leads where the movement beside it goes: samples were lost.
+
+    tolerance: squared step (m²) that noise explains.
+    """
+    first, last = max(i - _BESIDE, 0), min(i + 1 + _BESIDE, points.shape[1] - 1)
+    step = square = along = 0.0
+    for k in range(points.shape[0]):
+        jump = points[k, i + 1] - points[k, i]
+        beside = points[k, i] - points[k, first] + points[k, last] - points[k, i + 1]
+        along += jump * beside
+        step += jump * jump
+        square += beside * beside
+    return square > tolerance and along > _AHEAD * math.sqrt(step * square)
 
 
 @compiled

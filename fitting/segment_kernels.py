@@ -13,7 +13,7 @@ from fitting.result import Mask
 from fitting.se3 import Array
 from fitting.segments import BLOCKS, KEPT, STILL
 
-_LONG = 0.25
+_LONG = 0.33
 """A pause lasts longer than this share of the movement's samples: slow starts and stops of a hand do not."""
 _REST = 0.25
 """Weight of a pause among hypotheses, over that of the movement."""
