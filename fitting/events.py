@@ -97,6 +97,7 @@ def sparing(places: Array, full: Mask, sudden: Mask, weights: Array, size: int) 
             filled(paths[k], better)
             filled(table[k], residuals(better.reshape((1, -1)), places)[0] * weights)
             costs[k] = on_path(table[k], full, sudden, _EVENT, _CHANCE, on)
+            on &= full
             if changes(on, now) == 0:
                 break
             filled(now, on)
@@ -118,7 +119,7 @@ def sparing(places: Array, full: Mask, sudden: Mask, weights: Array, size: int) 
 def off_stretches(
     data: Array, found: Found, there: Mask, counts: Array, sudden: Mask, noise: float, event: float, chance: float
 ) -> tuple[float, Mask]:
-    """The cost of a path whose outliers go in stretches, and the samples (n,) outside of these.
+    """The cost of a path whose outliers go in stretches, and the samples (n,) outside of these, there or not.
 
     counts: of the samples that are there in each block; noise: standard deviation (m).
     """
@@ -126,7 +127,7 @@ def off_stretches(
     squares = block_squares(offsets(found[0], data), found[1], there, LIMITS[0] * noise**2, blocks)
     on = np.empty(blocks, dtype=np.bool_)
     cost = on_path(squares * counts / noise**2, counts > 0.0, sudden, event, chance, on)
-    return cost, there & within(on, len(there))
+    return cost, within(on, len(there))
 
 
 def polished(
@@ -134,6 +135,7 @@ def polished(
     times: NDArray[np.int64],
     found: Found,
     good: Mask,
+    allowed: Mask,
     scale: float,
     parts: int,
     chance: float,
@@ -144,12 +146,14 @@ def polished(
 ) -> tuple[Found, Mask]:
     """A path that is about right, refitted without stretches of finer blocks, and the good samples outside of these.
 
+    allowed: samples (n,) that may come back, since where a movement is fast they seem to be beside their neighbours;
     scale: noise (m) of the quietest path; parts: of a block.
     """
     counts = block_counts(good, min(parts * BLOCKS, len(good) // 2))
     anywhere = np.zeros(len(counts), dtype=np.bool_)
-    _, used = off_stretches(data, found, good, counts, anywhere, scale, _DOUBT, chance)
-    return settled(data, times, found, noise, floor, used, least, freedoms), used
+    _, outside = off_stretches(data, found, good, counts, anywhere, scale, _DOUBT, chance)
+    best = settled(data, times, found, noise, floor, allowed & outside, least, freedoms)
+    return best, good & outside
 
 
 def likeliest_event(
@@ -181,7 +185,8 @@ def likeliest_event(
         for k in range(len(paths)):
             squares = residuals(paths[k].reshape((1, -1)), data)[0]
             one = (paths[k], squares, fast, there, there)
-            _, used = off_stretches(data, one, there, counts, sudden, fast, _EVENT, _CHANCE)
+            _, outside = off_stretches(data, one, there, counts, sudden, fast, _EVENT, _CHANCE)
+            used = there & outside
             near = used & (squares <= LIMITS[0] * fast**2)
             found.append(
                 settled(data, times, (paths[k], squares, fast, near, near), noise, floor, used, least, freedoms)
@@ -190,8 +195,8 @@ def likeliest_event(
         smallest = min(smallest, found[k][2])
     costs, on = np.empty(len(found)), np.empty(len(found))
     for k in range(len(found)):
-        costs[k], used = off_stretches(data, found[k], there, counts, sudden, smallest, _EVENT, _CHANCE)
-        on[k] = counted(used)
+        costs[k], outside = off_stretches(data, found[k], there, counts, sudden, smallest, _EVENT, _CHANCE)
+        on[k] = counted(there & outside)
     limit, winner = costs.min() + _TIE, -1
     for k in range(len(found)):
         if costs[k] <= limit and (winner < 0 or on[k] > on[winner]):
@@ -202,7 +207,9 @@ def likeliest_event(
             # The movement speaks for itself: a hand that pushes against a stop holds it off its path.
             pauses[:] = False
     good = there & allowed
-    best, used = polished(data, times, found[winner], good, smallest, _FINE, _CHANCE, noise, floor, least, freedoms)
+    best, used = polished(
+        data, times, found[winner], good, allowed, smallest, _FINE, _CHANCE, noise, floor, least, freedoms
+    )
     away, count = offsets(best[0], data), len(sudden)
     squares = block_squares(away, best[1], good, LIMITS[0] * smallest**2, count)
     known_good, on_it = block_counts(good, count), block_counts(used, count)
@@ -217,7 +224,7 @@ def likeliest_event(
         if more and unrest(offsets(first[0], data), first[3] & allowed, first[2], SCALES) < _QUIET:
             return first, white or counted(first[3] & allowed) >= _MOST * counted(allowed), happened
         return best, white, happened
-    best, _ = polished(data, times, best, good, smallest, _COARSE, _EDGE, noise, floor, least, freedoms)
+    best, _ = polished(data, times, best, good, allowed, smallest, _COARSE, _EDGE, noise, floor, least, freedoms)
     # The quietest part of slow play would look white, too, without what is beside it, but that does not stand out.
     if not white and (clear or saved >= _PROVEN):
         white = quiet(offsets(best[0], data), best, pauses, allowed)
@@ -272,4 +279,7 @@ def rested(
             more = more | rest
     if changes(more, found[3]) == 0:
         return found
-    return settled(data, times, found, noise, floor, more, least, freedoms)
+    # Refitted first: about a path that was found without it, all of a rest is off to one side.
+    path = refine(found[0], data, more, THOROUGH[1])
+    squares = residuals(path.reshape((1, -1)), data)[0]
+    return settled(data, times, (path, squares, found[2], more, more), noise, floor, more, least, freedoms)

@@ -43,8 +43,9 @@ def fast_noise(points: Array, used: Mask) -> float:
 def on_path(squares: Array, full: Mask, sudden: Mask, event: float, chance: float, on: Mask) -> float:
     """The least cost of blocks of time (b,), whose squares are in variances; ``on`` gets which are on the path.
 
-    full: blocks that say anything; sudden: those before which there is a jump; event: cost of a stretch, in variances;
-    chance: how many times it counts what a block of a stretch is nearer than it should be.
+    full: blocks that say anything, others are as those before them; sudden: those before which there is a jump; event:
+    cost of a stretch, in variances; chance: how many times it counts what a block of a stretch is nearer than it should
+    be.
     """
     blocks = len(squares)
     # Whether the likeliest way to each block, on the path or off it, was on it before.
@@ -60,7 +61,7 @@ def on_path(squares: Array, full: Mask, sudden: Mask, event: float, chance: floa
     now = good <= bad
     for k in range(blocks):
         b = blocks - 1 - k
-        on[b] = now and full[b]
+        on[b] = now
         now = from_on[b] if now else from_off[b]
     return min(good, bad)
 
