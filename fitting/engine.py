@@ -169,7 +169,7 @@ def settled(
             total, count = mean_square(squares, used)
             scale = max(math.sqrt(total / (max(ACROSS * count - freedoms, 1) * _BELOW)), floor)
         inliers = (squares <= LIMITS[0] * scale**2) & allowed
-        keep = inliers & ~suspected(offsets(parameters, data), inliers, scale)
+        keep = inliers & ~suspected(offsets(parameters, data), inliers, scale, ACROSS)
         keep &= ~strays(data, times, keep, ASTRAY * scale)
         if counted(keep) < least:
             keep = inliers

@@ -132,13 +132,14 @@ def _running_sum(values: Array, used: Mask, out: Array) -> None:
 
 
 @compiled
-def suspected(residuals: Array, inliers: Mask, noise: float) -> Mask:
+def suspected(residuals: Array, inliers: Mask, noise: float, components: int) -> Mask:
     """Samples (n,) in bursts: next to a run of outliers, or where the residuals (k, n) of inliers drift together.
 
     The drift is judged against how much the same average wanders over the whole take, so that correlated noise is
-    not mistaken for it, and never below a fraction of ``noise`` (in the unit of the residuals).
+    not mistaken for it, and never below a fraction of ``noise`` (in the unit of the residuals). components: of the
+    residuals that a sample's own coordinates do not take up.
     """
-    n, components = len(inliers), len(residuals)
+    n = len(inliers)
     out = np.zeros(n, dtype=np.bool_)
     lost = 0
     for i in range(n):

@@ -62,14 +62,14 @@ def outvoting_rests(points: Array) -> Mask:
     return result
 
 
-def suspects(residuals: Array, inliers: Mask, noise: float = 1.0) -> Mask:
+def suspects(residuals: Array, inliers: Mask, noise: float = 1.0, components: int | None = None) -> Mask:
     """Samples (n,) in bursts: next to a run of outliers, or where the residuals (k, n) of inliers drift together.
 
-    noise: of the residuals, in their unit.
+    noise: of the residuals, in their unit; components: that coordinates of the samples do not take up; None: all k.
     """
     from fitting.segment_kernels import suspected
 
-    return suspected(residuals, inliers, noise)
+    return suspected(residuals, inliers, noise, len(residuals) if components is None else components)
 
 
 def dense(chosen: Mask, among: Mask, half: int = 15, share: float = 0.5) -> Mask:
