@@ -17,8 +17,11 @@ from fitting.onset import gradual
 from fitting.result import Mask
 from fitting.se3 import Array, complete_axis
 
-_FREE = 2.0
-"""Squared distance, in variances of the positions, that is taken for their own error: James and Stein's p − 2."""
+_FREE = 1.0
+"""Squared distance, in variances of the positions, that is taken for their own error. Up to 4 the estimator is nowhere
+worse than positions; what leads astray is mostly one component of the four, the axis's place along the radius."""
+_DOUBTED = 0.5
+"""Share of the positions' covariance in what is claimed, at least: a distance within chance may be an error of both."""
 
 
 def crept(joint: Joint) -> bool:
@@ -46,10 +49,8 @@ def apart(motion: Motion, circle: CircleFit) -> float:
 
 def between(joint: Joint, circle: CircleFit) -> Joint:
     """The joint of a take whose grip gave way gradually, with its axis as far toward the circle's as positions ask."""
-    square = apart(joint.motion, circle)
-    if square <= _FREE:
-        return joint
-    share, away = 1.0 - _FREE / square, distance(joint.motion, circle)
+    share = 1.0 - _FREE / max(apart(joint.motion, circle), _FREE)
+    away = distance(joint.motion, circle)
     tilt, shift = (1.0 - share) * away.reshape(2, 2) @ circle.basis
     sign = 1.0 if joint.motion.axis @ circle.axis > 0.0 else -1.0
     axis = sign * (circle.axis + tilt)
@@ -63,9 +64,10 @@ def between(joint: Joint, circle: CircleFit) -> Joint:
     for turn, basis, flip in ((old, joint.basis, 1.0), (new, circle.basis, sign)):
         turn[2:, 2:] = frame[:, :2].T @ basis.T
         turn[:2, :2] = flip * turn[2:, 2:]
-    doubt = circle.covariance + (1.0 - share) * np.outer(away, away)
-    before = old @ joint.covariance @ old.T
-    covariance = (1.0 - share) * before + share * new @ doubt @ new.T
+    before, places = old @ joint.covariance @ old.T, new @ circle.covariance @ new.T
+    apart_by = share * (1.0 - share) * new @ np.outer(away, away) @ new.T
+    doubt = max(share, _DOUBTED)
+    covariance = (1.0 - doubt) * before + doubt * places + apart_by
     values, vectors = np.linalg.eigh(covariance - before)
     grown = (vectors * np.maximum(values, 0.0)) @ vectors.T
     return replace(

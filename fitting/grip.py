@@ -46,6 +46,8 @@ class Gripped:
     """The fit of this take alone, unless it was loose."""
     uncertainty: float
     """Standard deviation (rad) of this take's own axis."""
+    between: bool = False
+    """Whether the joint is between orientations and positions already, so that nothing moves it further."""
 
 
 def gripped(take: Take, noise: float | None, rng: np.random.Generator) -> Gripped | FitFailure:
@@ -103,8 +105,10 @@ def _two_grips(
         return None
     if isinstance(circle, CircleFit) and (known_by_places(circle, joint, take) or contradicted(circle, joint, take)):
         return None
-    joint = _believed(joint, circle, take)
-    return Gripped(joint.motion, tuple(parts), "partly", circle, joint, _axis_std(joint))
+    believed = _believed(joint, circle, take)
+    return Gripped(
+        believed.motion, tuple(parts), "partly", circle, believed, _axis_std(believed), between=believed is not joint
+    )
 
 
 def _believed(joint: Joint, circle: CircleFit | FitFailure, take: Take) -> Joint:
@@ -173,14 +177,15 @@ def _tried(
         return None
     if only_gripper(joint, allowed) or objected(circle, joint, take, allowed, whole=whole):
         return None
-    joint = joint if whole else _believed(joint, circle, take)
+    believed = joint if whole else _believed(joint, circle, take)
     return Gripped(
-        joint.motion,
+        believed.motion,
         (replace(part, noise=joint.noise),),
         "rigid" if whole else "partly",
         circle,
-        joint,
-        _axis_std(joint),
+        believed,
+        _axis_std(believed),
+        between=believed is not joint,
     )
 
 

@@ -83,7 +83,8 @@ def fit_rotary(
     if len(takes) == 1:
         alone = found[0]
         if alone.joint is not None:
-            return _described(_placed(alone.joint), alone.grip, (len(alone.parts),))
+            joint = alone.joint if alone.between else _placed(alone.joint)
+            return _described(joint, alone.grip, (len(alone.parts),))
         joint = fit_joint(ROTARY, alone.motion, list(alone.parts), noise, settled=True)
         strayed = _described(_placed(joint), "loose", (1,)) if joint.parts[0].strayed.any() else None
         return strayed or _from_circle(alone, joint, checked[0])

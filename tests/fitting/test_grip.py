@@ -1,9 +1,14 @@
 """Whether the grip held is told from the data: a firm hand plays, a loose one turns."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import fitting
+from fitting.between import apart, between
+from fitting.grip import Gripped, gripped
+from fitting.motion import Take
 from fitting.se3 import Array, rotation_exp
 from fitting.synthetic import Scene, axis_error, joint_poses
 
@@ -206,3 +211,42 @@ def test_a_grip_that_turned_with_the_joint_is_contradicted_though_its_positions_
         assert fit, fit
         assert fit.grip != "rigid"
         assert axis_error(fit, scene)[1] < 1e-3
+
+
+@pytest.mark.parametrize(("degrees", "radius", "power"), [(49.0, 0.16, 6.0), (18.0, 0.49, 4.0), (107.0, 0.12, 8.0)])
+def test_a_grip_that_gives_way_gradually_leads_no_further_astray_than_places(
+    degrees: float, radius: float, power: float
+) -> None:
+    """It turns about the joint's own axis, at first by less than a tenth of a degree: no residual shows that."""
+    errors, squares = [], []
+    for seed in range(60):
+        scene = joint_poses(seed, turn=np.radians(degrees), radius=radius, n=600, position_noise=2e-4)
+        fit = fitting.fit_rotary(_turned_about(scene, np.radians(15.0) * np.linspace(0.0, 1.0, 600) ** power))
+        circle = fitting.fit_circle(scene.points, noise=2e-4)
+        assert fit, fit
+        assert circle, circle
+        assert fit.grip != "rigid"
+        tilt, shift, square = axis_error(fit, scene)
+        errors.append((tilt / circle.axis_std, shift / circle.position_std))
+        squares.append(square)
+    assert (np.sqrt(np.mean(np.square(errors), axis=0)) < 1.2).all()
+    assert np.mean(squares) < 7.0
+
+
+def test_between_is_where_positions_leave_it() -> None:
+    """A joint on the circle's own axis, set off by some of its standard deviations, comes back as far as these ask."""
+    scene = joint_poses(2, turn=np.radians(50.0), radius=0.16, n=600, position_noise=2e-4)
+    one = gripped(Take.of(scene.poses), None, np.random.default_rng(0))
+    assert isinstance(one, Gripped)
+    circle, joint = one.circle, one.joint
+    assert isinstance(circle, fitting.CircleFit)
+    assert joint is not None
+    shift = circle.basis.T @ np.linalg.eigh(circle.covariance[2:, 2:])[1][:, 0]
+    for far in (0.5, 1.0, 2.0, 4.0):
+        place = circle.center + far * circle.position_std * shift
+        moved = replace(joint, motion=replace(joint.motion, axis=circle.axis, center=place))
+        shown = between(moved, circle)
+        before, after = apart(moved.motion, circle), apart(shown.motion, circle)
+        np.testing.assert_allclose(after, min(before, 1.0 / before), rtol=0.02)
+        assert (np.linalg.eigvalsh(shown.covariance) > 0.0).all()
+        assert (np.linalg.eigvalsh(shown.body_covariance) > 0.0).all()

@@ -6,8 +6,9 @@ import pytest
 import fitting
 from fitting.kernels import strays
 from fitting.rival_kernels import RESTLESS, SCALES, unrest
+from fitting.se3 import Array, rotation_exp
 from fitting.segment_kernels import pace_of
-from fitting.synthetic import axis_error, joint_poses
+from fitting.synthetic import Scene, axis_error, joint_poses
 
 TURN, RADIUS, SAMPLES, NOISE = 0.6, 0.13, 300, 2e-4
 
@@ -113,3 +114,66 @@ def test_where_samples_are_lost_the_movement_goes_on() -> None:
         assert (
             strays(points + 4e-4 * rng.normal(size=points.shape), np.arange(points.shape[1]), used, 24e-4).sum() <= 5
         ), seed
+
+
+def _paced(seed: int, pace: Array, turn: float, radius: float, noise: float = 4e-4) -> tuple[Scene, Array]:
+    """A take of an arc at a pace (n,) from 0 to 1, and its points, which may be disturbed."""
+    even = joint_poses(seed, turn=turn, radius=radius, n=len(pace), position_noise=0.0)
+    middle, start = even.point + 0.1 * even.axis, even.points[0]
+    points = middle + rotation_exp((turn * pace)[:, None] * even.axis) @ (start - middle)
+    return even, points + noise * np.random.default_rng(seed).normal(size=points.shape)
+
+
+def _smooth(n: int, rest: float = 0.0) -> Array:
+    """Minimum jerk between rests of these shares."""
+    time = np.clip((np.linspace(0.0, 1.0, n) - rest) / (1.0 - 2.0 * rest), 0.0, 1.0)
+    return np.asarray(time**3 * (10.0 - 15.0 * time + 6.0 * time**2))
+
+
+@pytest.mark.parametrize(("rest", "share"), [(0.05, 0.3), (0.15, 0.25)])
+def test_the_rests_of_a_hand_vote_where_half_of_its_movement_strayed(rest: float, share: float) -> None:
+    """In the middle of the movement a third of the time is most of the way."""
+    n, lost, squares = 1200, 0, []
+    for seed in range(40):
+        scene, points = _paced(seed, _smooth(n, rest), 2.1, 0.2)
+        rng = np.random.default_rng(seed)
+        away, first = rng.normal(size=3), int(rng.integers(int(0.3 * n), int((0.7 - share) * n)))
+        bad = slice(first, first + int(share * n))
+        points[bad] += 0.01 * away / np.linalg.norm(away)
+        fit = fitting.fit_circle(points)
+        assert fit, fit
+        lost += bool(fit.inliers[bad].mean() > 0.1)
+        squares.append(axis_error(fit, scene)[2])
+    assert lost <= 2
+    assert 2.0 < np.median(squares) < 6.0
+
+
+@pytest.mark.parametrize("gaps", [3, 5])
+def test_gaps_in_the_samples_are_no_excursions(gaps: int) -> None:
+    """On a wide arc a gap on one side leads back from where one on the other side led."""
+    for seed in range(20):
+        _, points = _paced(seed, _smooth(1500), np.radians(300.0), 0.2, 3e-4)
+        rng = np.random.default_rng(seed)
+        there = np.ones(1500, dtype=bool)
+        for first in rng.integers(200, 1200, gaps):
+            there[first : first + 300 // gaps] = False
+        fit = fitting.fit_circle(points[there])
+        assert fit, fit
+        assert fit.inliers.mean() > 0.97, seed
+
+
+def test_what_moved_fast_comes_back_when_the_path_is_known() -> None:
+    """In a passage ten times as fast, samples seem to be beside their neighbours; a burst is why it is looked at."""
+    kept = []
+    for seed in range(20):
+        speed = np.ones(500)
+        speed[100:140] = 12.0
+        scene, points = _paced(seed, np.cumsum(speed) / speed.sum(), 4.0, 0.3, 2e-4)
+        points[300:340] += 0.03 * scene.axis
+        good = np.ones(500, dtype=bool)
+        good[298:342] = False
+        fit = fitting.fit_circle(points)
+        assert fit, fit
+        kept.append(fit.inliers[good].mean())
+    assert np.mean(kept) > 0.95
+    assert min(kept) > 0.88
