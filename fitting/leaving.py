@@ -40,10 +40,10 @@ def went(points: Array, rests: Mask, *, back: bool) -> float:
     return farthest
 
 
-def excursions(points: Array, rests: Mask) -> Mask:
-    """Samples (n,) away from the place of a body, and a few before and after. As for :func:`went`."""
+def excursions(points: Array, rests: Mask, *, beside: bool = True) -> Mask:
+    """Samples (n,) away from the place of a body, and a few before and after (``beside``). As for :func:`went`."""
     _, away = _away(points, rests)
-    margin = len(away) // BLOCKS + 1
+    margin = len(away) // BLOCKS + 1 if beside else 0
     return np.asarray(sliding_window_view(np.pad(away, margin), 2 * margin + 1).any(axis=1))
 
 

@@ -54,6 +54,8 @@ _PLAYS = 9.0
 """Odds at best for a joint whose movement may be the play of a simpler one."""
 _RESTS = 0.5
 """Share of the samples in one place from which these would outvote those of a movement."""
+_MOST = 0.65
+"""Share of the samples of several excursions that a joint must explain to be what made them."""
 _STILL = Noise(0.003, 0.02)
 """Metres and radians by which samples of a body at rest scatter at most."""
 _SURE = 0.95
@@ -120,13 +122,16 @@ def select(
         return checked
     generator = checks.generator(rng)
     checked, numbers = without_repeats(checked)
-    moving = [_moving(Take.of(take)) for take in checked]
-    checked = [take[mask] for take, mask in zip(checked, moving, strict=True)]
-    takes = [Take.of(take) for take in checked]
+    whole = [Take.of(take) for take in checked]
+    moving, away = zip(*map(_moving, whole), strict=True)
+    fits, free, takes = _asked(names, whole, list(moving), noise, generator, known if numbers is None else None)
+    gone = np.concatenate([a[m] for a, m in zip(away, moving, strict=True)])
+    accidents = gone.any() and not _explain(fits, takes, gone)
+    if accidents:
+        moving = tuple(np.ones_like(mask) for mask in moving)
+        fits, free, takes = _asked(names, whole, list(moving), noise, generator, known if numbers is None else None)
     turns = orientations_measured(takes)
-    whole = numbers is None and all(mask.all() for mask in moving)
-    fits, free = _fitted(names, checked, noise, generator, turns, (whole and known) or {})
-    fits = {name: staying(name, fit, takes) for name, fit in fits.items()}
+    fits = {name: fit if accidents else staying(name, fit, takes) for name, fit in fits.items()}
     common = _common_noise(fits, takes, noise)
     if common is None:
         reasons = " ".join(f"{name}: {fit.reason}" for name, fit in fits.items() if isinstance(fit, FitFailure))
@@ -134,7 +139,8 @@ def select(
     fits = {name: possible(name, fit, takes) for name, fit in fits.items()}
     if not turns:
         # Each at the common noise: who was in at a noise of its own is not who agrees now.
-        fits |= _fitted([name for name, fit in fits.items() if fit], checked, common.position, generator, turns)[0]
+        there, asked = [name for name, fit in fits.items() if fit], [frame(take.R, take.p) for take in takes]
+        fits |= _fitted(there, asked, common.position, generator, turns)[0]
     if turns:
         fits, found, rivals = _judged(fits, free, takes, common, noise)
     else:
@@ -142,20 +148,53 @@ def select(
         rivals = {name: doubts(name, fit, takes) for name, fit in fits.items()}
     tau = worth_one(list(found.values()))
     scores = {name: one.score(tau) for name, one in found.items()}
-    return _ranked({name: _of_all(fit, moving, numbers) for name, fit in fits.items()}, scores, rivals)
+    return _ranked({name: _of_all(fit, list(moving), numbers) for name, fit in fits.items()}, scores, rivals)
 
 
-def _moving(take: Take) -> Mask:
-    """Samples (n,) that are asked: where a joint rests, every type explains as much as the rigid one."""
+def _moving(take: Take) -> tuple[Mask, Mask]:
+    """Samples (n,) that are asked: where a joint rests, every type explains as much as the rigid one.
+
+    And those of excursions from where the body rests most of the time, if there are several.
+    """
     every, rests = np.ones(len(take), dtype=bool), outvoting_rests(take.moves)
     if rests.any():
         # Who only bursts away from his place rests all the time.
-        return ~rests if went(take.moves, rests, back=False) > 0.0 else every
-    still = fit_rigid(frame(take.R, take.p))
-    if isinstance(still, FitFailure) or still.inlier_share < _RESTS or not _rests(still):
-        return every
-    moved = went(take.moves, still.inliers, back=True) > GIVES_WAY
-    return excursions(take.moves, still.inliers) if moved else every
+        gone, asked = went(take.moves, rests, back=False) > 0.0, ~rests
+    else:
+        still = fit_rigid(frame(take.R, take.p))
+        if isinstance(still, FitFailure) or still.inlier_share < _RESTS or not _rests(still):
+            return every, ~every
+        rests, gone = still.inliers, went(take.moves, still.inliers, back=True) > GIVES_WAY
+        asked = excursions(take.moves, rests)
+    if not gone:
+        return every, ~every
+    from fitting.rival_kernels import plausible
+
+    away = excursions(take.moves, rests, beside=False)
+    several = np.count_nonzero(np.diff(away.astype(int)) > 0) > 1
+    # Outliers are nowhere that a joint would go.
+    return asked, away & plausible(np.ascontiguousarray(take.p.T)) if several else ~every
+
+
+def _asked(
+    names: list[str],
+    whole: list[Take],
+    moving: list[Mask],
+    noise: float | None,
+    rng: np.random.Generator,
+    known: Mapping[str, Any] | None,
+) -> tuple[dict[str, Any], Joint | FitFailure, list[Take]]:
+    """As :func:`_fitted`, for the samples of takes that are asked, and these."""
+    asked = [frame(take.R, take.p)[mask] for take, mask in zip(whole, moving, strict=True)]
+    takes = [Take.of(take) for take in asked]
+    same = known if all(mask.all() for mask in moving) else None
+    return *_fitted(names, asked, noise, rng, orientations_measured(takes), same or {}), takes
+
+
+def _explain(fits: Mapping[str, Any], takes: list[Take], gone: Mask) -> bool:
+    """Whether some joint goes where most of the samples (n,) of excursions are: accidents go all ways."""
+    joints = {name: possible(name, fit, takes) for name, fit in fits.items() if name != "rigid"}
+    return any(fit and fit.inliers[gone].mean() >= _MOST for fit in joints.values())
 
 
 def _rests(still: RigidFit) -> bool:

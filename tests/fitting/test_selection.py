@@ -118,6 +118,27 @@ def test_an_excursion_that_comes_back_is_no_joint() -> None:
         assert choice.kind == "rigid", choice.to_dict()
 
 
+def test_excursions_that_go_different_ways_are_no_joint() -> None:
+    """Each goes step by step and comes back, as a drawer would; but no drawer slides in three directions."""
+    for seed in range(12):
+        scene = joint_poses(seed, n=900)
+        rng = np.random.default_rng(seed)
+        poses = scene.poses.copy()
+        for first, away in zip((90, 390, 690), np.linalg.qr(rng.normal(size=(3, 3)))[0], strict=True):
+            poses[first : first + 60, :3, 3] += 0.03 * np.sin(np.linspace(0.0, np.pi, 60))[:, None] * away
+        assert fitting.select(poses).kind == "rigid", seed
+
+
+@pytest.mark.parametrize("outliers", [0.0, 0.3])
+def test_a_drawer_that_is_opened_three_times_is_one(outliers: float) -> None:
+    for seed in range(6):
+        scene = joint_poses(seed, n=900, outliers=outliers)
+        poses = scene.poses.copy()
+        for first, far in ((90, 0.06), (390, 0.1), (690, 0.15)):
+            poses[first : first + 90, :3, 3] += far * np.sin(np.linspace(0.0, np.pi, 90))[:, None] * scene.axis
+        assert fitting.select(poses).kind == "prismatic", seed
+
+
 def test_a_hinge_tracked_on_its_axis_is_rotary() -> None:
     """Nothing but the orientations move, and the gripper turns in the hand beside."""
     for seed in range(4):
