@@ -7,8 +7,10 @@ of what is seen afterwards, extended back to zero, says when it began.
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fitting.result import Mask
 from fitting.se3 import Array
@@ -46,17 +48,9 @@ def unseen_turns(turns: Array, firm: Mask, path: Mask) -> Mask:
     if not held.any():
         return result
     away = np.linalg.norm(turns[places] - np.median(turns[places][held], axis=0), axis=1)
-    for border in np.flatnonzero(held[1:] != held[:-1]) + 1:
-        # Outwards from the firm side.
-        step = 1 if held[border - 1] else -1
-        outside = away[border:] if step > 0 else away[border - 1 :: -1]
-        inside = held[border:] if step > 0 else held[border - 1 :: -1]
-        run = int(np.argmax(inside)) if inside.any() else len(inside)
-        if run < 2 * _BLOCK:
-            continue
-        since = _since(outside[:run], len(places))
-        low, high = (border - since, border) if step > 0 else (border, border + since)
-        result[places[max(low, 0) : high]] = True
+    for inside, beyond in _borders(held):
+        if len(beyond) >= 2 * _BLOCK:
+            result[places[inside[: _since(away[beyond], len(places))]]] = True
     return result & firm
 
 
@@ -68,25 +62,28 @@ def gradual(turns: Array, firm: Mask, path: Mask) -> bool:
     places = np.flatnonzero(path)
     if len(places) < 4 * _BLOCK or not firm[places].any():
         return False
-    held = firm[places]
-    samples = _SLOWLY * len(places)
-    for border in np.flatnonzero(held[1:] != held[:-1]) + 1:
-        step = 1 if held[border - 1] else -1
-        outside, inside = (one[border:] if step > 0 else one[border - 1 :: -1] for one in (places, held))
-        near = (held[border - 1 :: -1], places[border - 1 :: -1]) if step > 0 else (held[border:], places[border:])
-        start = np.median(turns[near[1][near[0]][:_NEAR]], axis=0)
-        run = int(np.argmax(inside)) if inside.any() else len(inside)
-        blocks = run // _BLOCK
+    for inside, beyond in _borders(firm[places]):
+        blocks = len(beyond) // _BLOCK
         if blocks < 2:
             continue
-        means = (turns[outside[: blocks * _BLOCK]] - start).reshape(blocks, _BLOCK, -1).mean(axis=1)
+        near = places[inside]
+        start = np.median(turns[near[firm[near]][:_NEAR]], axis=0)
+        means = (turns[places[beyond[: blocks * _BLOCK]]] - start).reshape(blocks, _BLOCK, -1).mean(axis=1)
         far = np.linalg.norm(means, axis=1)
-        if not (far > _SEEN).any():
-            continue
         seen, clear = (int(np.argmax(far > limit)) if (far > limit).any() else blocks for limit in (_SEEN, _CLEAR))
-        if (clear - seen) * _BLOCK > samples:
+        if (clear - seen) * _BLOCK > _SLOWLY * len(places):
             return True
     return False
+
+
+def _borders(held: Mask) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Of each border of what held (n,): numbers of samples from it inwards, and beyond it, until it held again."""
+    every = np.arange(len(held))
+    for border in np.flatnonzero(held[1:] != held[:-1]) + 1:
+        before, after = every[border - 1 :: -1], every[border:]
+        inside, beyond = (before, after) if held[border - 1] else (after, before)
+        again = held[beyond]
+        yield inside, beyond[: int(np.argmax(again)) if again.any() else len(beyond)]
 
 
 def _since(outside: Array, samples: int) -> int:
