@@ -22,6 +22,7 @@ from fitting.kernels import (
     likeliest,
     mean_square,
     rows,
+    scattered,
     strays,
 )
 from fitting.noise import truncated_mean
@@ -140,9 +141,11 @@ def search(
         return np.zeros(hypotheses.shape[1]), np.zeros(data.shape[1]), 0.0, nobody, nobody
     best = max(likeliest(table[:count], _ONE, floor**2)[0][0], 0)
     found = improved(starts[best], data, scales[best], noise, floor, limits, THOROUGH)
-    while noise <= 0.0 and crowded(found[1], limits[0] * found[2] ** 2, CROWD):
+    limit = limits[0] * found[2] ** 2
+    while noise <= 0.0 and crowded(found[1], limit, CROWD) and not scattered(found[1], limit):
         floor = WIDER * found[2]
         found = improved(found[0], data, floor, noise, floor, limits, THOROUGH)
+        limit = limits[0] * found[2] ** 2
     return found
 
 

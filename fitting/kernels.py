@@ -21,6 +21,9 @@ _FEW = 0.4
 """Share of samples below which a hypothesis must be much tighter than others: so few agree by chance."""
 _RECENT = 8
 """Samples before one among which it may be told already."""
+_FALLS, _MIXED = 3.5, 0.7
+"""Density beside a limit over that around it, from which it falls; and changes between inside and outside, over those
+of a random order, from which they are in none."""
 _BINS = 160
 """Half octaves of squares that are told apart: from rounding to beyond everything."""
 
@@ -142,6 +145,27 @@ def crowded(squares: Array, limit: float, crowd: float) -> bool:
         inside += squares[i] <= limit
         near += squares[i] <= 9.0 * limit
     return near > (1.0 + crowd) * inside
+
+
+@compiled
+def scattered(squares: Array, limit: float) -> bool:
+    """Whether squares (n,) of two components just outside the limit are those of outliers all around a path.
+
+    Their density does not fall with the distance, as that of a noise does which is wider than it seemed; and they come
+    at any time, not in stretches, as what is less quiet than a pause. Samples are in time order.
+    """
+    near = beside = around = changed = 0
+    before = True
+    for i in range(len(squares)):
+        if squares[i] > 9.0 * limit:
+            continue
+        inside = squares[i] <= limit
+        around += not inside
+        beside += limit < squares[i] <= 2.0 * limit
+        changed += near > 0 and inside != before
+        before = inside
+        near += 1
+    return 8 * beside < _FALLS * around and changed * near > _MIXED * 2 * around * (near - around)
 
 
 @summed

@@ -137,3 +137,23 @@ def test_good_samples_of_a_handle_are_kept_and_its_claim_holds(phi: float) -> No
         kept.append(fit.inliers.mean())
     assert np.mean(kept) > 0.98
     assert 2.4 < np.mean(squares) < 5.6
+
+
+@pytest.mark.parametrize(("share", "far"), [(0.3, 0.02), (0.5, 0.02), (0.5, 0.01)])
+def test_outliers_near_a_path_are_no_wide_noise(share: float, far: float) -> None:
+    """Half of the samples are 5 mm off and more, all around, and crowd beside the noise of the others."""
+    wide, errors = [], []
+    for seed in range(30):
+        scene = joint_poses(seed, turn=2.0, radius=0.2, n=1000, position_noise=5e-4)
+        rng = np.random.default_rng(seed)
+        points, bad = scene.points.copy(), rng.random(1000) < share
+        away = rng.normal(size=(int(bad.sum()), 3))
+        away *= rng.uniform(0.005, far, (len(away), 1)) / np.linalg.norm(away, axis=1, keepdims=True)
+        points[bad] += away
+        fit, rest = fitting.fit_circle(points), fitting.fit_circle(scene.points[~bad])
+        assert fit, fit
+        assert rest, rest
+        wide.append(fit.noise / 5e-4)
+        errors.append(axis_error(fit, scene)[0] / rest.axis_std)
+    assert max(wide) < 1.3
+    assert np.sqrt(np.mean(np.square(errors))) < 1.3
