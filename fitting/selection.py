@@ -131,7 +131,7 @@ def select(
         moving = tuple(np.ones_like(mask) for mask in moving)
         fits, free, takes = _asked(names, whole, list(moving), noise, generator, known if numbers is None else None)
     turns = orientations_measured(takes)
-    fits = {name: fit if accidents else staying(name, fit, takes) for name, fit in fits.items()}
+    fits = {name: fit if accidents and name == "rigid" else staying(name, fit, takes) for name, fit in fits.items()}
     common = _common_noise(fits, takes, noise)
     if common is None:
         reasons = " ".join(f"{name}: {fit.reason}" for name, fit in fits.items() if isinstance(fit, FitFailure))
