@@ -48,7 +48,10 @@ def apart(motion: Motion, circle: CircleFit) -> float:
 
 
 def between(joint: Joint, circle: CircleFit) -> Joint:
-    """The joint of a take whose grip gave way gradually, with its axis as far toward the circle's as positions ask."""
+    """The joint of a take whose grip gave way gradually, with its axis as far toward the circle's as positions ask.
+
+    Its responses stay those of the orientations' joint: they say too much rather than too little.
+    """
     share = 1.0 - _FREE / max(apart(joint.motion, circle), _FREE)
     away = distance(joint.motion, circle)
     tilt, shift = (1.0 - share) * away.reshape(2, 2) @ circle.basis
@@ -58,7 +61,7 @@ def between(joint: Joint, circle: CircleFit) -> Joint:
     center = circle.center + shift
     center += ((joint.motion.center - center) @ axis) * axis
     motion, residuals = resettled(_through_places(joint, axis, center), joint.parts)
-    frame = complete_axis(axis)
+    frame = complete_axis(axis, joint.basis[0])
     # Errors along one basis, told along another of nearly the same axis, which may be reversed.
     old, new = np.zeros((4, 4)), np.zeros((4, 4))
     for turn, basis, flip in ((old, joint.basis, 1.0), (new, circle.basis, sign)):

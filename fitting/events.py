@@ -169,13 +169,13 @@ def likeliest_event(
     floor: float,
     least: int,
     freedoms: int,
-) -> tuple[Found, bool, bool]:
+) -> tuple[Found, bool, bool, bool]:
     """The path that explains a take best but for stretches of time.
 
-    Gives whether it leaves white noise on many samples, and whether something happened in its stretches. rivals: paths
-    that are known already; there: samples (n,) that are where their neighbours are; allowed: those of the movement
-    (what rests at its ends may help to choose a path); sudden: blocks (b,) that begin with a jump; fast: noise (m) from
-    sample to sample.
+    Gives whether it leaves white noise on many samples, whether something happened in its stretches, and whether rests
+    are asked, as no path explains the movement alone. rivals: paths that are known already; there: samples (n,) that
+    are where their neighbours are; allowed: those of the movement (what rests at its ends may help to choose a path);
+    sudden: blocks (b,) that begin with a jump; fast: noise (m) from sample to sample.
     """
     places, full = block_places(data, there, len(sudden))
     counts = block_counts(there, len(sudden)) * full
@@ -201,12 +201,11 @@ def likeliest_event(
     for k in range(len(found)):
         if costs[k] <= limit and (winner < 0 or on[k] > on[winner]):
             winner = k
-    pauses = there & ~allowed
+    good, pauses, asked = there & allowed, there & ~allowed, True
     for k in range(len(found)):
-        if found[k][2] <= _TIGHT * fast and counted(found[k][3] & allowed) >= _ALONE * counted(allowed):
-            # The movement speaks for itself: a hand that pushes against a stop holds it off its path.
-            pauses[:] = False
-    good = there & allowed
+        # Where the movement speaks for itself: a hand that pushes against a stop holds it off its path.
+        asked &= found[k][2] > _TIGHT * fast or counted(found[k][3] & good) < _ALONE * counted(good)
+    pauses &= asked
     best, used = polished(
         data, times, found[winner], good, allowed, smallest, _FINE, _CHANCE, noise, floor, least, freedoms
     )
@@ -222,13 +221,13 @@ def likeliest_event(
         first = rivals[0]
         more = costs[0] <= limit and counted(first[3]) > counted(best[3])
         if more and unrest(offsets(first[0], data), first[3] & allowed, first[2], SCALES) < _QUIET:
-            return first, white or counted(first[3] & allowed) >= _MOST * counted(allowed), happened
-        return best, white, happened
+            return first, white or counted(first[3] & allowed) >= _MOST * counted(allowed), happened, asked
+        return best, white, happened, asked
     best, _ = polished(data, times, best, good, allowed, smallest, _COARSE, _EDGE, noise, floor, least, freedoms)
     # The quietest part of slow play would look white, too, without what is beside it, but that does not stand out.
     if not white and (clear or saved >= _PROVEN):
         white = quiet(offsets(best[0], data), best, pauses, allowed)
-    return best, white, happened
+    return best, white, happened, asked
 
 
 @compiled
@@ -257,29 +256,28 @@ def rested(
 ) -> Found:
     """The path with those of the ``stuck`` rests that may belong to it: a hand rested there, and what jumps is another.
 
-    Without a large part of the movement, ``pauses`` (n,) at the ends of a take are asked as well, but for outliers.
+    pauses: samples (n,) of the rests at the ends of a take that are asked as well, but for outliers.
     A rest may belong to it where a path through all costs hardly more than one through the others.
     """
-    more = found[3]
+    more, path = found[3], found[0]
     near = found[1] <= LIMITS[0] * found[2] ** 2
-    for first, last in runs(stuck | pauses):
-        rest = np.zeros(len(stuck), dtype=np.bool_)
-        for i in range(first, last):
-            rest[i] = stuck[i] or near[i]
-        length = counted(rest)
-        if length == 0:
-            continue
-        before, _ = mean_square(residuals(found[0].reshape((1, -1)), data)[0], more)
-        path = refine(found[0], data, more | rest, THOROUGH[1])
-        after, _ = mean_square(residuals(path.reshape((1, -1)), data)[0], more)
-        away = offsets(path, data)
-        x, y = (away[0] * rest).sum() / length, (away[1] * rest).sum() / length
-        likely = _LIKELY if stuck[first] else _ON_IT
-        if after - before + length * (x * x + y * y) <= likely * found[2] ** 2:
-            more = more | rest
+    for mask, who, likely in ((stuck, stuck, _LIKELY), (pauses, near, _ON_IT)):
+        for first, last in runs(mask):
+            rest = np.zeros(len(stuck), dtype=np.bool_)
+            for i in range(first, last):
+                rest[i] = who[i]
+            length = counted(rest)
+            if length == 0:
+                continue
+            before, _ = mean_square(residuals(path.reshape((1, -1)), data)[0], more)
+            other = refine(path, data, more | rest, THOROUGH[1])
+            after, _ = mean_square(residuals(other.reshape((1, -1)), data)[0], more)
+            away = offsets(other, data)
+            x, y = (away[0] * rest).sum() / length, (away[1] * rest).sum() / length
+            if after - before + length * (x * x + y * y) <= likely * found[2] ** 2:
+                more, path = more | rest, other
     if changes(more, found[3]) == 0:
         return found
-    # Refitted first: about a path that was found without it, all of a rest is off to one side.
-    path = refine(found[0], data, more, THOROUGH[1])
+    # About a path that was found without it, all of a rest would be off to one side.
     squares = residuals(path.reshape((1, -1)), data)[0]
     return settled(data, times, (path, squares, found[2], more, more), noise, floor, more, least, freedoms)

@@ -79,11 +79,11 @@ def second_look(
         allowed[allowed] = moving
     there, sudden = sure & ~stuck, at_blocks(jumping, stuck, min(BLOCKS, len(sure) // 2))
     rivals = rival_paths(data, times, first, way, sure & allowed, allowed, size, noise, floor, least, freedoms)
-    best, white, happened = likeliest_event(
+    best, white, happened, asked = likeliest_event(
         data, times, rivals, there, allowed, sudden, fast, size, noise, floor, least, freedoms
     )
     if white and (happened or counted(stuck) > 0):
-        return rested(data, times, best, stuck, sure & ~stuck & ~allowed, noise, floor, least, freedoms)
+        return rested(data, times, best, stuck, ~stuck & ~allowed & asked, noise, floor, least, freedoms)
     return tightest(data, rivals, way, sure & allowed, allowed, floor)
 
 

@@ -226,9 +226,8 @@ def _rescored(kind: Kind, solution: Solution, k: int, part: Part, allowed: Mask,
     follows = together | (part.held & ~there & ((e[3:] ** 2).sum(axis=0) <= gate) & part.firm)
     e[3:, ~follows] = 0.0
     # What a sample's angle and slide take up is no residual: counted as one, usual drifts would seem to stand out.
-    p_free, o_free = (int(free) for free in freedoms(kind, solution.motion, part.noise))
-    burst = suspects(e[:3], there, components=p_free)
-    burst |= suspects(e[3:], follows, components=o_free) & part.held
+    burst = suspects(e[:3], there, components=3 - kind.latents)
+    burst |= suspects(e[3:], follows, components=2 if kind.turns else 3) & part.held
     positions, orientations = there & ~burst, follows & ~burst
     if positions.sum() < 5:
         positions, orientations = (there, follows) if there.sum() >= 5 else (part.positions, part.orientations)

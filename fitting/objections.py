@@ -157,7 +157,7 @@ def _loses(motion: Motion, circle: CircleFit, points: Array) -> float:
 
     A circle of fewer points is none: noise draws some.
     """
-    if circle.inliers.sum() < WHOLE * len(points):
+    if not len(points) or circle.inliers.sum() < WHOLE * len(points):
         return 0.0
     radii, heights = _about(points, motion.axis, motion.center)
     own = _cost(radii - np.median(radii), heights - np.median(heights), circle.noise)

@@ -246,17 +246,24 @@ def resting_runs(places: Array, spread: float, still: float, creep: float, only_
 
 @compiled
 def _resting(places: Array, first: int, step: int, tolerance: float) -> int:
-    """Number of blocks from ``first`` on, in steps of ±1, that stay near the middle of its first two."""
+    """Number of blocks from ``first`` on, in steps of ±1, that stay near the middle of its first two.
+
+    A single one elsewhere, between two that stay, is a block of outliers.
+    """
     blocks, components = places.shape
-    count = 0
+    count = elsewhere = 0
     k = first
     while 0 <= k < blocks:
         away = 0.0
         for c in range(components):
             away += (places[k, c] - 0.5 * (places[first, c] + places[first + step, c])) ** 2
         if math.sqrt(away) > tolerance:
-            return count
-        count += 1
+            elsewhere += 1
+            if elsewhere > 1:
+                return count
+        else:
+            count += 1 + elsewhere
+            elsewhere = 0
         k += step
     return 0
 

@@ -126,7 +126,8 @@ def select(
     moving, away = zip(*map(_moving, whole), strict=True)
     fits, free, takes = _asked(names, whole, list(moving), noise, generator, known if numbers is None else None)
     gone = np.concatenate([a[m] for a, m in zip(away, moving, strict=True)])
-    accidents = gone.any() and not _explain(fits, takes, gone)
+    # A type that was not asked may be what explains them.
+    accidents = gone.any() and set(names) == set(_KINDS) and not _explain(fits, takes, gone)
     if accidents:
         moving = tuple(np.ones_like(mask) for mask in moving)
         fits, free, takes = _asked(names, whole, list(moving), noise, generator, known if numbers is None else None)
@@ -171,7 +172,7 @@ def _moving(take: Take) -> tuple[Mask, Mask]:
     from fitting.rival_kernels import plausible
 
     away = excursions(take.moves, rests, beside=False)
-    several = np.count_nonzero(np.diff(away.astype(int)) > 0) > 1
+    several = np.count_nonzero(np.diff(away.astype(int), prepend=0) > 0) > 1
     # Outliers are nowhere that a joint would go.
     return asked, away & plausible(np.ascontiguousarray(take.p.T)) if several else ~every
 

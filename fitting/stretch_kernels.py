@@ -63,6 +63,8 @@ def on_path(squares: Array, full: Mask, sudden: Mask, event: float, chance: floa
         b = blocks - 1 - k
         on[b] = now
         now = from_on[b] if now else from_off[b]
+    for b in range(1, blocks):
+        on[b] = on[b] if full[b] else on[b - 1]
     return min(good, bad)
 
 

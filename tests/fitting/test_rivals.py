@@ -148,6 +148,24 @@ def test_the_rests_of_a_hand_vote_where_half_of_its_movement_strayed(rest: float
     assert 2.0 < np.median(squares) < 6.0
 
 
+@pytest.mark.parametrize("outliers", [0.0, 0.3])
+def test_rests_are_left_out_where_the_movement_speaks_for_itself(outliers: float) -> None:
+    """A burst is no reason to ask a hand that pushed against the stop."""
+    n, squares = 1500, []
+    for seed in range(16):
+        scene, points = _paced(seed, _smooth(n, 0.2), 2.1, 0.2)
+        points[: n // 5] += 4e-4 * scene.axis
+        points[700:775] += 0.02 * scene.axis
+        rng = np.random.default_rng(seed)
+        bad = rng.random(n) < outliers
+        points[bad] += rng.uniform(-0.3, 0.3, (int(bad.sum()), 3))
+        fit = fitting.fit_circle(points)
+        assert fit, fit
+        assert fit.inliers[: n // 5 - 60].mean() < 0.05, seed
+        squares.append(axis_error(fit, scene)[2])
+    assert np.mean(squares) < 6.0
+
+
 @pytest.mark.parametrize("gaps", [3, 5])
 def test_gaps_in_the_samples_are_no_excursions(gaps: int) -> None:
     """On a wide arc a gap on one side leads back from where one on the other side led."""
