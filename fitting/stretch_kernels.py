@@ -43,9 +43,9 @@ def fast_noise(points: Array, used: Mask) -> float:
 def on_path(squares: Array, full: Mask, sudden: Mask, event: float, chance: float, on: Mask) -> float:
     """The least cost of blocks of time (b,), whose squares are in variances; ``on`` gets which are on the path.
 
-    full: blocks that say anything, others are as those before them; sudden: those before which there is a jump; event:
-    cost of a stretch, in variances; chance: how many times it counts what a block of a stretch is nearer than it should
-    be.
+    full: blocks that say anything, others are on it unless those on both sides are not; sudden: blocks before which
+    there is a jump; event: cost of a stretch, in variances; chance: how many times it counts what a block of a stretch
+    is nearer than it should be.
     """
     blocks = len(squares)
     # Whether the likeliest way to each block, on the path or off it, was on it before.
@@ -63,8 +63,14 @@ def on_path(squares: Array, full: Mask, sudden: Mask, event: float, chance: floa
         b = blocks - 1 - k
         on[b] = now
         now = from_on[b] if now else from_off[b]
-    for b in range(1, blocks):
-        on[b] = on[b] if full[b] else on[b - 1]
+    after = before = True
+    for k in range(blocks):
+        b = blocks - 1 - k
+        after = on[b] if full[b] else after
+        on[b] = after
+    for b in range(blocks):
+        before = on[b] if full[b] else before
+        on[b] = on[b] or before
     return min(good, bad)
 
 
