@@ -3,7 +3,7 @@
 A hand that slips turns at once, and orientations before and after are as good as any. One that gives way bit by bit has
 turned a little in what seems to have held, too: about the joint's own axis, no residual shows that. How far positions
 contradict then tells how far orientations may be believed. The James–Stein estimator is nowhere worse than positions
-alone, however far orientations were led astray, and twice as good where they were not.
+alone, however far orientations were led astray, and better where they were not.
 """
 
 from dataclasses import replace
@@ -14,7 +14,6 @@ from fitting.circle import CircleFit
 from fitting.joint import Joint, resettled
 from fitting.motion import Motion
 from fitting.onset import gradual
-from fitting.result import Mask
 from fitting.se3 import Array, complete_axis
 
 _FREE = 1.0
@@ -88,15 +87,15 @@ def _through_places(joint: Joint, axis: Array, center: Array) -> Motion:
     """The motion about another axis, whose grips start on the path that their positions are on."""
     starts = []
     for part, start in zip(joint.parts, joint.motion.starts, strict=True):
-        radius, height = _path(part.take.p, part.positions, axis, center)
+        radii, heights = about(part.take.p[part.positions], axis, center)
         arm = start.p0 - center
         out = arm - (arm @ axis) * axis
-        starts.append(replace(start, p0=center + height * axis + radius / np.linalg.norm(out) * out))
+        starts.append(replace(start, p0=center + heights.mean() * axis + radii.mean() / np.linalg.norm(out) * out))
     return replace(joint.motion, axis=axis, center=center, starts=tuple(starts))
 
 
-def _path(points: Array, used: Mask, axis: Array, center: Array) -> tuple[float, float]:
-    """Radius and height (m) about an axis of the used points."""
-    arms = points[used] - center
+def about(points: Array, axis: Array, center: Array) -> tuple[Array, Array]:
+    """Distances (n,) of points from an axis, and heights (n,) along it, metres."""
+    arms = points - center
     heights = arms @ axis
-    return float(np.linalg.norm(arms - heights[:, None] * axis, axis=1).mean()), float(heights.mean())
+    return np.linalg.norm(arms - heights[:, None] * axis, axis=1), heights

@@ -259,9 +259,7 @@ def halves(kind: Kind, motion: Motion, k: int, take: Take, residuals: Array) -> 
 
 def resettled(motion: Motion, parts: Sequence[Part]) -> tuple[Motion, tuple[Array, ...]]:
     """A rotary motion that was moved, with the coordinates that its samples have now, and their residuals."""
-    white = ((1.0, 1.0),) * len(parts)
-    takes, strayed = [part.take for part in parts], [part.strayed for part in parts]
-    solution = solve(ROTARY, motion, takes, *_weights(list(parts), white), 0, strayed)
+    solution = _solved(ROTARY, motion, list(parts), ((1.0, 1.0),) * len(parts), 0)
     return solution.motion, solution.residuals
 
 

@@ -202,15 +202,22 @@ def changing(points: Array) -> tuple[Mask, int]:
     if count < len(fresh):
         told, known = places_of(fresh), 0
         for i in told:
-            again = False
+            again = -1
             for j in range(max(known - _RECENT, 0), known):
                 same = True
                 for k in range(points.shape[0]):
                     same &= points[k, i] == points[k, told[j]]
-                again |= same
-            fresh[i] = not again
-            told[known] = i
-            known += not again
+                again = j if same else again
+            fresh[i] = again < 0
+            if again < 0:
+                told[known] = i
+                known += 1
+            else:
+                # However many outliers come between, what is told again stays recent.
+                place = told[again]
+                for j in range(again, known - 1):
+                    told[j] = told[j + 1]
+                told[known - 1] = place
         count = known
     return fresh, count
 

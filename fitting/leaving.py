@@ -40,11 +40,15 @@ def went(points: Array, rests: Mask, *, back: bool) -> float:
     return farthest
 
 
-def excursions(points: Array, rests: Mask, *, beside: bool = True) -> Mask:
-    """Samples (n,) away from the place of a body, and a few before and after (``beside``). As for :func:`went`."""
-    _, away = _away(points, rests)
-    margin = len(away) // BLOCKS + 1 if beside else 0
-    return np.asarray(sliding_window_view(np.pad(away, margin), 2 * margin + 1).any(axis=1))
+def away(points: Array, rests: Mask) -> Mask:
+    """Samples (n,) that are away from the place of a body, by more than its noise. As for :func:`went`."""
+    return _away(points, rests)[1]
+
+
+def excursions(gone: Mask) -> Mask:
+    """Samples (n,) that are away, and a few before and after."""
+    margin = len(gone) // BLOCKS + 1
+    return np.asarray(sliding_window_view(np.pad(gone, margin), 2 * margin + 1).any(axis=1))
 
 
 def _away(points: Array, rests: Mask) -> tuple[Array, Mask]:

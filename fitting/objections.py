@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from fitting.between import apart, crept
+from fitting.between import about, apart, crept
 from fitting.circle import CircleFit
 from fitting.joint import Joint, circles, coordinates
 from fitting.motion import ROTARY, Motion, Take
@@ -159,17 +159,10 @@ def _loses(motion: Motion, circle: CircleFit, points: Array) -> float:
     """
     if not len(points) or circle.inliers.sum() < WHOLE * len(points):
         return 0.0
-    radii, heights = _about(points, motion.axis, motion.center)
+    radii, heights = about(points, motion.axis, motion.center)
     own = _cost(radii - np.median(radii), heights - np.median(heights), circle.noise)
-    radii, heights = _about(points, circle.axis, circle.center)
+    radii, heights = about(points, circle.axis, circle.center)
     return (own - _cost(radii - circle.radius, heights, circle.noise)) / max(circle.correlation, 1.0)
-
-
-def _about(points: Array, axis: Array, center: Array) -> tuple[Array, Array]:
-    """Distances (n,) of points from an axis, and heights (n,) along it, metres."""
-    arms = points - center
-    heights = arms @ axis
-    return np.linalg.norm(arms - heights[:, None] * axis, axis=1), heights
 
 
 def _cost(out: Array, up: Array, noise: float) -> float:

@@ -13,7 +13,7 @@ from fitting.agreement import SMALLEST_TURN, Noise
 from fitting.cylinder import cylindrical_of, fitted_joint
 from fitting.explained import Explained, bends, explained
 from fitting.joint import Joint
-from fitting.leaving import GIVES_WAY, excursions, went
+from fitting.leaving import GIVES_WAY, away, excursions, went
 from fitting.motion import (
     CYLINDRICAL,
     PRISMATIC,
@@ -122,15 +122,15 @@ def select(
         return checked
     generator = checks.generator(rng)
     checked, numbers = without_repeats(checked)
-    whole = [Take.of(take) for take in checked]
-    moving, away = zip(*map(_moving, whole), strict=True)
-    fits, free, takes = _asked(names, whole, list(moving), noise, generator, known if numbers is None else None)
-    gone = np.concatenate([a[m] for a, m in zip(away, moving, strict=True)])
+    there = known if numbers is None else None
+    moving, gone = (list(each) for each in zip(*[_moving(Take.of(take)) for take in checked], strict=True))
+    fits, free, takes = _asked(names, checked, moving, noise, generator, there)
+    telling = np.concatenate([one[mask] for one, mask in zip(gone, moving, strict=True)])
     # A type that was not asked may be what explains them.
-    accidents = gone.any() and set(names) == set(_KINDS) and not _explain(fits, takes, gone)
+    accidents = set(names) == set(_KINDS) and not _explain(fits, takes, telling)
     if accidents:
-        moving = tuple(np.ones_like(mask) for mask in moving)
-        fits, free, takes = _asked(names, whole, list(moving), noise, generator, known if numbers is None else None)
+        moving = [np.ones_like(mask) for mask in moving]
+        fits, free, takes = _asked(names, checked, moving, noise, generator, there)
     turns = orientations_measured(takes)
     fits = {name: fit if accidents and name == "rigid" else staying(name, fit, takes) for name, fit in fits.items()}
     common = _common_noise(fits, takes, noise)
@@ -140,8 +140,8 @@ def select(
     fits = {name: possible(name, fit, takes) for name, fit in fits.items()}
     if not turns:
         # Each at the common noise: who was in at a noise of its own is not who agrees now.
-        there, asked = [name for name, fit in fits.items() if fit], [frame(take.R, take.p) for take in takes]
-        fits |= _fitted(there, asked, common.position, generator, turns)[0]
+        likely = [name for name, fit in fits.items() if fit]
+        fits |= _asked(likely, checked, moving, common.position, generator, None)[0]
     if turns:
         fits, found, rivals = _judged(fits, free, takes, common, noise)
     else:
@@ -149,7 +149,7 @@ def select(
         rivals = {name: doubts(name, fit, takes) for name, fit in fits.items()}
     tau = worth_one(list(found.values()))
     scores = {name: one.score(tau) for name, one in found.items()}
-    return _ranked({name: _of_all(fit, list(moving), numbers) for name, fit in fits.items()}, scores, rivals)
+    return _ranked({name: _of_all(fit, moving, numbers) for name, fit in fits.items()}, scores, rivals)
 
 
 def _moving(take: Take) -> tuple[Mask, Mask]:
@@ -158,42 +158,46 @@ def _moving(take: Take) -> tuple[Mask, Mask]:
     And those of excursions from where the body rests most of the time, if there are several.
     """
     every, rests = np.ones(len(take), dtype=bool), outvoting_rests(take.moves)
-    if rests.any():
+    long = bool(rests.any())
+    if long:
         # Who only bursts away from his place rests all the time.
-        gone, asked = went(take.moves, rests, back=False) > 0.0, ~rests
+        moved = went(take.moves, rests, back=False) > 0.0
     else:
         still = fit_rigid(frame(take.R, take.p))
         if isinstance(still, FitFailure) or still.inlier_share < _RESTS or not _rests(still):
             return every, ~every
-        rests, gone = still.inliers, went(take.moves, still.inliers, back=True) > GIVES_WAY
-        asked = excursions(take.moves, rests)
-    if not gone:
+        rests = still.inliers
+        moved = went(take.moves, rests, back=True) > GIVES_WAY
+    if not moved:
         return every, ~every
     from fitting.rival_kernels import plausible
 
-    away = excursions(take.moves, rests, beside=False)
-    several = np.count_nonzero(np.diff(away.astype(int), prepend=0) > 0) > 1
+    gone = away(take.moves, rests)
+    several = np.count_nonzero(np.diff(gone.astype(int), prepend=0) > 0) > 1
     # Outliers are nowhere that a joint would go.
-    return asked, away & plausible(np.ascontiguousarray(take.p.T)) if several else ~every
+    telling = gone & plausible(np.ascontiguousarray(take.p.T)) if several else ~every
+    return ~rests if long else excursions(gone), telling
 
 
 def _asked(
     names: list[str],
-    whole: list[Take],
+    whole: list[Array],
     moving: list[Mask],
     noise: float | None,
     rng: np.random.Generator,
     known: Mapping[str, Any] | None,
 ) -> tuple[dict[str, Any], Joint | FitFailure, list[Take]]:
     """As :func:`_fitted`, for the samples of takes that are asked, and these."""
-    asked = [frame(take.R, take.p)[mask] for take, mask in zip(whole, moving, strict=True)]
+    asked = [take[mask] for take, mask in zip(whole, moving, strict=True)]
     takes = [Take.of(take) for take in asked]
     same = known if all(mask.all() for mask in moving) else None
     return *_fitted(names, asked, noise, rng, orientations_measured(takes), same or {}), takes
 
 
 def _explain(fits: Mapping[str, Any], takes: list[Take], gone: Mask) -> bool:
-    """Whether some joint goes where most of the samples (n,) of excursions are: accidents go all ways."""
+    """Whether some joint goes where most of the samples (n,) of excursions are, if any: accidents go all ways."""
+    if not gone.any():
+        return True
     joints = {name: possible(name, fit, takes) for name, fit in fits.items() if name != "rigid"}
     return any(fit and fit.inliers[gone].mean() >= _MOST for fit in joints.values())
 

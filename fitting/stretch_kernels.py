@@ -59,15 +59,11 @@ def on_path(squares: Array, full: Mask, sudden: Mask, event: float, chance: floa
         good = here + (squares[b] if full[b] else 0.0)
         bad = away + (_GOOD + weight * (_LONGER + chance * max(_NEAR - squares[b], 0.0)) if full[b] else 0.0)
     now = good <= bad
-    for k in range(blocks):
-        b = blocks - 1 - k
-        on[b] = now
-        now = from_on[b] if now else from_off[b]
     after = before = True
     for k in range(blocks):
         b = blocks - 1 - k
-        after = on[b] if full[b] else after
-        on[b] = after
+        on[b] = after = now if full[b] else after
+        now = from_on[b] if now else from_off[b]
     for b in range(blocks):
         before = on[b] if full[b] else before
         on[b] = on[b] or before
