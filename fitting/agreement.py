@@ -169,11 +169,12 @@ def optimised(
 
 
 def weighed(residuals: Array, noise: Noise) -> Array:
-    """Squared residuals (n,) in units of the noise."""
-    return np.asarray(
-        (residuals[:, :3] ** 2).sum(axis=1) / noise.position**2
-        + (residuals[:, 3:] ** 2).sum(axis=1) / noise.orientation**2
-    )
+    """Squared residuals (n,) in units of the noise; infinite is what a screw without bounds leaves."""
+    with np.errstate(over="ignore"):
+        return np.asarray(
+            (residuals[:, :3] ** 2).sum(axis=1) / noise.position**2
+            + (residuals[:, 3:] ** 2).sum(axis=1) / noise.orientation**2
+        )
 
 
 def freedoms(kind: Kind, motion: Motion, noise: Noise) -> tuple[float, float]:

@@ -174,6 +174,16 @@ def test_any_poses(numbers: Array, scale: float) -> None:
         _sound(fit(poses))
 
 
+def test_a_screw_without_bounds_leaves_more_than_a_number_holds() -> None:
+    """A pitch from turns of nearly nothing: squares of the residuals in units of the noise overflow."""
+    numbers = np.zeros((7, 6))
+    numbers[0, 1], numbers[1, :2], numbers[2, 0] = 1e-24, 1.0, 1.54001352e-172
+    numbers[4, 4], numbers[6, 3] = 1.83766880e-125, 1.0
+    poses = frame(rotation_exp(numbers[:, :3]), 0.1 * numbers[:, 3:])
+    for fit in POSE_FITTERS[:-1]:
+        _sound(fit(poses))
+
+
 def test_exact_but_for_a_few() -> None:
     """Information of 10¹⁸ and more: rounding made variances negative."""
     numbers = np.full((12, 6), 2.5)
